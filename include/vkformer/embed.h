@@ -17,7 +17,8 @@ typedef struct vkf_embedder_desc {
     // config.json, the weights and tokenizer.json; see vkf_model_desc. NULL with `model`: the directory that it came
     // from.
     const char *directory;
-    vkf_model *model; // optional: a loaded model to use and keep, as in vkf_generator_desc
+    vkf_model *model;             // optional: a loaded model to use and keep, as in vkf_generator_desc
+    const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer and the files beside it, too
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;    // texts that run together; 0: 8

@@ -20,6 +20,7 @@ typedef struct vkf_generator_desc {
     // Optional: a loaded model of the same context, which the generator keeps. It is used as it is, whatever precision
     // and quantization say, and several generators, embedders and sessions may share it.
     vkf_model *model;
+    const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer, too
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;   // prompts that run together; 0: 1

@@ -2,6 +2,7 @@
 #ifndef VKFORMER_MODEL_H
 #define VKFORMER_MODEL_H
 
+#include <vkformer/file_source.h>
 #include <vkformer/layer.h>
 
 #ifdef __cplusplus
@@ -253,6 +254,9 @@ typedef struct vkf_model_desc {
     // "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
+    // Optional: where the files are instead of the file system. `directory` is then a name for messages, and
+    // `weights_path` that of a file in the source.
+    const vkf_file_source *files;
     vkf_model_precision precision;
     vkf_quantization quantization;
     vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED

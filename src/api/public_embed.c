@@ -14,10 +14,9 @@ static uint32_t dim_of(const vkf_embedder *embedder, const vkf_embedder_desc *de
     return wanted > 0 && wanted < dim ? wanted : dim;
 }
 
-static vkf_status load_files(vkf_embedder *embedder, const char *directory)
+static vkf_status load_files(vkf_embedder *embedder, const vkf__host *host, const char *directory)
 {
     vkf_status status = VKF_OK;
-    const vkf__host *host = &embedder->context->host;
     char *transformer = NULL;
     VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
     VKF_TRY(vkf__tokenizer_config_load(host, transformer, &embedder->text.tokenizer->parts, &embedder->tokens));
@@ -34,6 +33,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     const vkf__host *host = &embedder->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
+        .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
     };
@@ -46,7 +46,8 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          directory);
     embedder->head = desc->head;
-    VKF_RETURN_IF_ERROR(load_files(embedder, directory));
+    const vkf__host files = vkf__text_model_host(embedder->context, &model, desc->model);
+    VKF_RETURN_IF_ERROR(load_files(embedder, &files, directory));
     uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->dim = dim_of(embedder, desc);
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;

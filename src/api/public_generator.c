@@ -10,6 +10,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     const vkf__host *host = &generator->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
+        .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
         .progress = desc->progress,

@@ -1,4 +1,5 @@
 // Public entry points of tokenizers.
+#include "io/source_file.h"
 #include "text/tokenizer.h"
 
 vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, vkf_tokenizer **out_tokenizer)
@@ -10,6 +11,8 @@ vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, 
     vkf__host host;
     VKF_RETURN_IF_ERROR(
         vkf__host_init(&host, &wanted->allocator, wanted->message, wanted->message_user, wanted->min_severity));
+    VKF_RETURN_IF_ERROR(vkf__source_check(&host, wanted->files, __func__));
+    host = vkf__host_with_files(&host, wanted->files, path);
     return vkf__tokenizer_make(&host, path, out_tokenizer);
 }
 

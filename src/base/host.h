@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <vkformer/file_source.h>
 #include <vkformer/status.h>
 
 typedef struct vkf__host {
@@ -12,6 +13,9 @@ typedef struct vkf__host {
     vkf_message_fn message;  // may be NULL
     void *message_user;
     vkf_severity min_severity;
+    // While something is loaded from a caller's files: see io/source_file.h. NULL: the file system's.
+    const vkf_file_source *files;
+    const char *files_directory;
 } vkf__host;
 
 // Uses malloc and free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.

@@ -154,7 +154,7 @@ vkf_status vkf__checkpoint_is_there(const vkf__host *host, const char *directory
     VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !*out_there; i++) {
         VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
-        *out_there = vkf__file_exists(path);
+        *out_there = vkf__file_is_there(host, path);
         vkf__free(host, path);
     }
     return VKF_OK;
@@ -167,7 +167,7 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
     VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
-        if (!vkf__file_exists(path)) {
+        if (!vkf__file_is_there(host, path)) {
             vkf__free(host, path);
             path = NULL;
             continue;

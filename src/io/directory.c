@@ -38,7 +38,7 @@ vkf_status vkf__directory_check(const vkf__host *host, const char *path)
 {
     struct stat info;
     const char *dot = strrchr(path, '.'), *sentence = "is a file; " A_MODEL;
-    if (*path == '\0') // vkf__path_join() refuses it
+    if (host->files || *path == '\0') // vkf__path_join() refuses that
         return VKF_OK;
     if (stat(path, &info) != 0)
         return errno == ENOENT || errno == ENOTDIR

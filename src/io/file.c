@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/source_file.h"
+
 #if defined(__unix__) || defined(__APPLE__)
 #define HAVE_PREAD 1
 #include <fcntl.h>
@@ -29,6 +31,11 @@ bool vkf__file_exists(const char *path)
         fclose(file);
     return file != NULL;
 #endif
+}
+
+bool vkf__file_is_there(const vkf__host *host, const char *path)
+{
+    return host->files ? vkf__source_file_exists(host, path) : vkf__file_exists(path);
 }
 
 // When a file's content last changed.
@@ -102,7 +109,7 @@ static void detach(vkf__file *file)
     close(file->descriptor);
 }
 
-vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
+static vkf_status read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
 {
     for (size_t done = 0; done < size_bytes;) {
         size_t part = size_bytes - done < MOST_READ_BYTES ? size_bytes - done : MOST_READ_BYTES;
@@ -121,7 +128,7 @@ vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_b
     return VKF_OK;
 }
 
-vkf_status vkf__file_check_unchanged(const vkf__file *file)
+static vkf_status check_unchanged(const vkf__file *file)
 {
     struct stat info;
     if (fstat(file->descriptor, &info) != 0)
@@ -165,7 +172,7 @@ static void detach(vkf__file *file)
     vkf__file_bytes_free(&file->host, &file->bytes);
 }
 
-vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
+static vkf_status read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
 {
     if (offset > file->bytes.size_bytes || size_bytes > file->bytes.size_bytes - offset)
         return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: ends before byte %" PRIu64, file->path, offset + size_bytes);
@@ -174,7 +181,7 @@ vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_b
     return VKF_OK;
 }
 
-vkf_status vkf__file_check_unchanged(const vkf__file *file)
+static vkf_status check_unchanged(const vkf__file *file)
 {
     (void)file;
     return VKF_OK;
@@ -198,7 +205,7 @@ vkf_status vkf__file_open(const vkf__host *host, const char *path, vkf__file **o
     VKF_ALLOC(host, file, 1);
     file->host = *host;
     VKF_STRDUP(host, file->path, path);
-    VKF_TRY(attach(file));
+    VKF_TRY(host->files ? vkf__source_file_size(host, path, &file->size_bytes) : attach(file));
     *out_file = file;
     return VKF_OK;
 fail:
@@ -213,10 +220,29 @@ void vkf__file_close(vkf__file **file)
     if (!file || !*file)
         return;
     vkf__host host = (*file)->host;
-    detach(*file);
+    if (host.files)
+        vkf__source_file_close(&host, (*file)->path);
+    else
+        detach(*file);
     vkf__free(&host, (*file)->path);
     vkf__free(&host, *file);
     *file = NULL;
+}
+
+vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
+{
+    if (!file->host.files)
+        return read_at(file, offset, out_bytes, size_bytes);
+    if (offset <= file->size_bytes && size_bytes <= file->size_bytes - offset)
+        return vkf__source_file_read_at(&file->host, file->path, offset, out_bytes, size_bytes);
+    return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: it ends before byte %" PRIu64 " of %" PRIu64, file->path,
+                     offset + size_bytes, file->size_bytes);
+}
+
+// A caller's source answers for its files itself.
+vkf_status vkf__file_check_unchanged(const vkf__file *file)
+{
+    return file->host.files ? VKF_OK : check_unchanged(file);
 }
 
 const char *vkf__file_path(const vkf__file *file)
@@ -265,8 +291,29 @@ fail:
     return status;
 }
 
+static vkf_status read_source(const vkf__host *host, const char *path, size_t max_bytes, vkf__file_bytes *out_bytes)
+{
+    vkf_status status = VKF_OK;
+    uint8_t *data = NULL;
+    uint64_t size = 0;
+    VKF_RETURN_IF_ERROR(vkf__source_file_size(host, path, &size));
+    if (size > max_bytes)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: longer than the %zu bytes that are allowed", path, max_bytes);
+    if (size > 0)
+        VKF_ALLOC(host, data, (size_t)size);
+    VKF_TRY(vkf__source_file_read_at(host, path, 0, data, (size_t)size));
+    *out_bytes = (vkf__file_bytes){.data = data, .size_bytes = (size_t)size};
+    data = NULL;
+fail:
+    vkf__source_file_close(host, path);
+    vkf__free(host, data);
+    return status;
+}
+
 vkf_status vkf__file_read(const vkf__host *host, const char *path, size_t max_bytes, vkf__file_bytes *out_bytes)
 {
+    if (host->files)
+        return read_source(host, path, max_bytes, out_bytes);
     FILE *stream = NULL;
     vkf_status status = open_stream(host, path, &stream);
     if (status != VKF_OK)

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/hash.h"
+#include "io/source_file.h"
 #include "kernel/memory_plan.h"
 #include "layer/transformer_layer.h"
 #include "model/family.h"
@@ -9,21 +10,22 @@
 #include "model/weight_resolution.h"
 
 // Nothing is read from a described device's weights, so they need not be there.
-static vkf_status open_weights(const vkf_context *context, const char *directory, vkf__model_source *s)
+static vkf_status open_weights(const vkf_context *context, const vkf__host *host, const char *directory,
+                               vkf__model_source *s)
 {
     bool there = true;
     if (vkf__device_is_described(&context->device))
-        VKF_RETURN_IF_ERROR(vkf__model_has_weights(&context->host, directory, &there));
-    return there ? vkf__model_source_open(&context->host, directory, s) : VKF_OK;
+        VKF_RETURN_IF_ERROR(vkf__model_has_weights(host, directory, &there));
+    return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
-    const vkf__host *host = &context->host;
+    const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
         VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
-        VKF_RETURN_IF_ERROR(open_weights(context, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_weights(context, host, desc->directory, s));
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
@@ -98,7 +100,7 @@ static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, c
     model->context = context;
     model->references = 1;
     model->config = source->config;
-    if (desc->directory)
+    if (desc->directory && !desc->files)
         VKF_STRDUP(&context->host, model->directory, desc->directory);
     model->precision = settled_precision(context, desc, source);
     if (desc->precision == VKF_MODEL_PRECISION_AUTO && model->precision != VKF_MODEL_PRECISION_F32)

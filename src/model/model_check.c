@@ -1,4 +1,5 @@
 // Checks the descriptor of a model before anything is opened.
+#include "io/source_file.h"
 #include "model/model.h"
 
 vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc, const char *function)
@@ -14,5 +15,5 @@ vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *de
     if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
                          (int)desc->quantization);
-    return VKF_OK;
+    return vkf__source_check(host, desc->files, function);
 }

@@ -1,6 +1,7 @@
 // Loads a model and its tokenizer, and encodes texts for it.
 #include "model/text_model.h"
 
+#include "io/source_file.h"
 #include "model/sentence_modules.h"
 #include "model/tokenizer_config.h"
 #include "text/tokenizer_files.h"
@@ -30,6 +31,11 @@ const char *vkf__text_model_directory(const vkf_model_desc *desc, const vkf_mode
     return desc->directory || !shared ? desc->directory : shared->directory;
 }
 
+vkf__host vkf__text_model_host(const vkf_context *context, const vkf_model_desc *desc, const vkf_model *shared)
+{
+    return vkf__host_with_files(&context->host, desc->files, vkf__text_model_directory(desc, shared));
+}
+
 static vkf_status take_model(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared, vkf__text_model *text)
 {
     if (!shared) {
@@ -41,6 +47,7 @@ static vkf_status take_model(vkf_context *context, const vkf_model_desc *desc, v
     if (!vkf__text_model_directory(desc, shared))
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
                          "the model was not loaded from a directory: name the one that its tokenizer is in");
+    VKF_RETURN_IF_ERROR(vkf__source_check(&context->host, desc->files, "a shared model"));
     vkf__model_hold(shared);
     text->model = shared;
     return VKF_OK;
@@ -50,8 +57,8 @@ vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc
                                 vkf__text_model *out_model)
 {
     vkf_status status = VKF_OK;
-    const vkf__host *host = &context->host;
-    vkf__text_model text = {.host = host};
+    const vkf__host files = vkf__text_model_host(context, desc, shared), *host = &files;
+    vkf__text_model text = {.host = &context->host};
     char *directory = NULL;
     VKF_TRY(take_model(context, desc, shared, &text));
     VKF_TRY(vkf__transformer_directory(host, vkf__text_model_directory(desc, shared), &directory));

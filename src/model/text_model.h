@@ -20,6 +20,8 @@ VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_m
                                                vkf__text_model *out_model);
 // The directory that the tokenizer and the files beside it are read from.
 const char *vkf__text_model_directory(const vkf_model_desc *desc, const vkf_model *shared);
+// The context's host, with the files that the descriptor gives.
+vkf__host vkf__text_model_host(const vkf_context *context, const vkf_model_desc *desc, const vkf_model *shared);
 void vkf__text_model_free(vkf__text_model *model);
 
 // Encodes a text and, where `pair` has bytes, a second one, and checks every id and type against the model's tables.

@@ -24,7 +24,7 @@ static vkf_status load_file(const vkf__host *host, const char *directory, const 
     vkf_status status = VKF_OK;
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, name, &path));
-    if (vkf__file_exists(path))
+    if (vkf__file_is_there(host, path))
         VKF_TRY(vkf__json_load_wide(host, path, out_root));
 fail:
     vkf__free(host, path);

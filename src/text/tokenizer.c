@@ -157,6 +157,8 @@ vkf_status vkf__tokenizer_make(const vkf__host *host, const char *path, vkf_toke
     VKF_ALLOC(host, tokenizer, 1);
     tokenizer->host = *host;
     VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
+    tokenizer->host.files = NULL; // they were for loading
+    tokenizer->host.files_directory = NULL;
     *out_tokenizer = tokenizer;
     tokenizer = NULL;
 fail:

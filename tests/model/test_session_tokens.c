@@ -222,6 +222,21 @@ static void test_rows_in_other_precisions(void **state)
     }
 }
 
+// Where the host does not see the device's memory, what moves goes through staging memory.
+static void test_rows_where_memory_is_staged(void **state)
+{
+    static const char *const masks[] = {"hostVisibleDeviceMemory"};
+    vkf_context_desc desc = {.masks = masks, .mask_count = 1};
+    vkf_test_gpu gpu;
+    bed b;
+    (void)vkf_test_gpu_of(state);
+    assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
+    bed_open(&b, &gpu, "llama");
+    run_rows(&b);
+    bed_close(&b);
+    vkf_context_destroy(&gpu.context);
+}
+
 static void test_rows_fill_the_context_to_its_end(void **state)
 {
     bed b;
@@ -453,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_have_the_logits_of_whole_sequences),
         cmocka_unit_test(test_rows_in_other_precisions),
+        cmocka_unit_test(test_rows_where_memory_is_staged),
         cmocka_unit_test(test_rows_fill_the_context_to_its_end),
         cmocka_unit_test(test_tokens_follow_a_generation),
         cmocka_unit_test(test_prompts_reuse_what_they_begin_with),

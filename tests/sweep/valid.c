@@ -520,6 +520,15 @@ vkf_tokenizer_desc valid_vkf_tokenizer_desc(const char *function, const char *pa
         .message = take_message, .message_user = &valid, .allocator = {allocate, release, &valid}};
 }
 
+vkf_file_list valid_vkf_file_list(const char *function, const char *parameter)
+{
+    static vkf_listed_file file;
+    (void)function;
+    (void)parameter;
+    file = (vkf_listed_file){.name = "a", .bytes = "b", .size_bytes = 1};
+    return (vkf_file_list){.files = &file, .count = 1};
+}
+
 vkf_encode_options valid_vkf_encode_options(const char *function, const char *parameter)
 {
     (void)function;
