@@ -72,6 +72,15 @@ void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_in
     vkf__caps_info(&context->device.plan.caps, context->device_index, out_info);
 }
 
+bool vkf_context_last_limit(const vkf_context *context, vkf_limit *out_limit)
+{
+    const vkf__limit last = vkf__last_limit();
+    if (!context || !out_limit || last.host != &context->host)
+        return false;
+    *out_limit = (vkf_limit){.what = last.what, .asked = last.asked, .allowed = last.allowed};
+    return true;
+}
+
 void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
 {
     if (!context || !out_usage || vkf__context_is_inherited(context))

@@ -55,7 +55,8 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (desc->max_tokens == 0 && embedder->max_tokens > longest)
         embedder->max_tokens = longest;
     if (embedder->max_tokens > config->max_source_len)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions", directory,
+        return vkf__fail(vkf__limited(host, "max_tokens", embedder->max_tokens, config->max_source_len),
+                         VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions", directory,
                          embedder->max_tokens, config->max_source_len);
     return VKF_OK;
 }

@@ -21,8 +21,9 @@ static vkf_status check_batch(const vkf_session *session, const char *function, 
     if (batch == 0)
         return fail_argument(session, function, "batch is 0");
     if (batch > session->desc.max_batch)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "%s: batch %u beyond the session's %u", function,
-                         batch, session->desc.max_batch);
+        return vkf__fail(vkf__limited(&session->context->host, "max_batch", batch, session->desc.max_batch),
+                         VKF_ERROR_TOO_LARGE, "%s: batch %u beyond the session's %u", function, batch,
+                         session->desc.max_batch);
     return VKF_OK;
 }
 
@@ -33,7 +34,7 @@ static vkf_status check_row(const vkf_session *session, const char *function, ui
     const uint32_t vocab = session->model->config.target_vocab, context = session->desc.max_target_len;
     const uint32_t position = session->rows[row].count;
     if (count > context - position)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(vkf__limited(host, "max_target_len", position + (uint64_t)count, context), VKF_ERROR_TOO_LARGE,
                          "%s: row %u has %u tokens and gets %u, there is room for %u (max_target_len)", function, row,
                          position, count, context);
     for (uint32_t i = 0; i < count; i++)

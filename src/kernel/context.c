@@ -14,7 +14,10 @@
 
 static vkf_status init_host(vkf__host *host, const vkf_context_desc *desc)
 {
-    return vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity);
+    VKF_RETURN_IF_ERROR(
+        vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
+    vkf__forget_limit(host);
+    return VKF_OK;
 }
 
 static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)

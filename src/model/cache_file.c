@@ -130,7 +130,7 @@ vkf_status vkf__cache_read_header(vkf__cache_stream *stream, const vkf__cache_sh
     uint32_t count = 0;
     VKF_RETURN_IF_ERROR(read_fixed(stream, shape, &count));
     if (count > max_rows)
-        return vkf__fail(stream->host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(vkf__limited(stream->host, "max_batch", count, max_rows), VKF_ERROR_TOO_LARGE,
                          "%s: the cache has %" PRIu32 " rows, there is room for %" PRIu32 " (max_batch)", stream->name,
                          count, max_rows);
     for (uint32_t i = 0; i < max_rows; i++)
@@ -139,7 +139,7 @@ vkf_status vkf__cache_read_header(vkf__cache_stream *stream, const vkf__cache_sh
         VKF_RETURN_IF_ERROR(vkf__cache_read(stream, bytes, sizeof bytes));
         const uint64_t begin = vkf__load_le(bytes, 4), end = begin + vkf__load_le(bytes + 4, 4);
         if (end > max_len)
-            return vkf__fail(stream->host, VKF_ERROR_TOO_LARGE,
+            return vkf__fail(vkf__limited(stream->host, "max_target_len", end, max_len), VKF_ERROR_TOO_LARGE,
                              "%s: row %" PRIu32 " of the cache ends at place %" PRIu64 ", there is room for %" PRIu32
                              " (max_target_len)",
                              stream->name, i, end, max_len);

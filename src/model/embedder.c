@@ -59,9 +59,10 @@ static vkf_status encode(vkf_embedder *embedder, const vkf_embed_args *args, con
     VKF_TRY(vkf__text_model_encode(&embedder->text, &text, pair, &options, out_encoding));
     // Truncation cuts a text once, but a template may repeat it.
     if (out_encoding->count > embedder->max_tokens)
-        status = vkf__fail(host, VKF_ERROR_TOO_LARGE,
-                           "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
-                           embedder->text.tokenizer_path, index, out_encoding->count, embedder->max_tokens);
+        status =
+            vkf__fail(vkf__limited(host, "max_tokens", out_encoding->count, embedder->max_tokens), VKF_ERROR_TOO_LARGE,
+                      "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
+                      embedder->text.tokenizer_path, index, out_encoding->count, embedder->max_tokens);
 fail:
     vkf__free(host, both);
     return status;

@@ -268,7 +268,8 @@ static vkf_status check_beams(const vkf_session *session, const vkf_generate_arg
     if (beams->num_beams < 2)
         return VKF_OK;
     if (beams->num_beams > session->desc.max_beams)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%u beams beyond the session's %u", beams->num_beams,
+        return vkf__fail(vkf__limited(host, "max_beams", beams->num_beams, session->desc.max_beams),
+                         VKF_ERROR_TOO_LARGE, "%u beams beyond the session's %u", beams->num_beams,
                          session->desc.max_beams);
     if (!isfinite(beams->length_penalty) || beams->early_stopping >= VKF_EARLY_STOPPING_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
@@ -293,18 +294,22 @@ static vkf_sampling complete_sampling(vkf_sampling sampling)
 
 vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens)
 {
+    const vkf__host *host = &session->context->host;
     const vkf_session_desc *desc = &session->desc;
     uint32_t context = desc->max_target_len, needed = new_tokens > 0 ? new_tokens : 1;
     bool source = vkf__facts_of(&session->model->config)->encodes;
     if (source && longest <= desc->max_source_len && needed < context)
         return VKF_OK;
     if (source)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(longest > desc->max_source_len
+                             ? vkf__limited(host, "max_source_len", longest, desc->max_source_len)
+                             : vkf__limited(host, "max_target_len", needed + (uint64_t)1, context),
+                         VKF_ERROR_TOO_LARGE,
                          "the context is full: a text of %u tokens and %u new ones, there is room for %u and %u",
                          longest, needed, desc->max_source_len, context - 1);
     if (longest < context && needed <= context - longest)
         return VKF_OK;
-    return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+    return vkf__fail(vkf__limited(host, "max_target_len", longest + (uint64_t)needed, context), VKF_ERROR_TOO_LARGE,
                      "the context is full: a prompt of %u tokens and %u new ones, there is room for %u", longest,
                      needed, context);
 }

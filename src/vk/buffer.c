@@ -21,7 +21,7 @@ vkf_status vkf__buffer_check_size(const vkf__device *device, uint64_t size_bytes
     const uint64_t most = buffer < allocation ? buffer : allocation;
     if (size_bytes <= UINT64_MAX / 2 && vkf__buffer_allocated_bytes(size_bytes) <= most)
         return VKF_OK;
-    return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
+    return vkf__fail(vkf__limited(device->host, "bytes of a buffer", size_bytes, most), VKF_ERROR_TOO_LARGE,
                      "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one buffer", name, size_bytes,
                      most);
 }

@@ -443,6 +443,52 @@ static void test_tokens_that_are_refused(void **state)
     bed_close(&b);
 }
 
+static void assert_limit(const bed *b, const char *what, uint64_t asked, uint64_t allowed)
+{
+    vkf_limit limit;
+    assert_true(vkf_context_last_limit(b->gpu->context, &limit));
+    assert_string_equal(limit.what, what);
+    assert_int_equal(limit.asked, asked);
+    assert_int_equal(limit.allowed, allowed);
+}
+
+static void test_limits_are_numbers(void **state)
+{
+    bed b;
+    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    const int32_t ids[CONTEXT + 1] = {1, 2, 3};
+    const uint32_t lengths[] = {CONTEXT - 3, 1, 1, 1};
+    int32_t out_ids[BATCH * CONTEXT];
+    uint32_t out_lengths[BATCH];
+    vkf_test_gpu other;
+    vkf_context_desc desc = {0};
+    vkf_limit limit = {.what = "untouched"};
+    const vkf_prefill_args prefill_args = {.batch = 1, .ids = ids, .counts = (const uint32_t[]){CONTEXT + 1}};
+    vkf_generate_args args = {.batch = 1,
+                              .prompt_ids = ids,
+                              .prompt_lengths = lengths,
+                              .max_new_tokens = 4,
+                              .out_ids = out_ids,
+                              .out_lengths = out_lengths};
+    assert_int_equal(vkf_session_prefill(b.session, &prefill_args), VKF_ERROR_TOO_LARGE);
+    assert_limit(&b, "max_target_len", CONTEXT + 1, CONTEXT);
+    assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_TOO_LARGE);
+    assert_limit(&b, "max_target_len", CONTEXT + 1, CONTEXT);
+    args.batch = BATCH + 1;
+    assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_TOO_LARGE);
+    assert_limit(&b, "max_batch", BATCH + 1, BATCH);
+    args.batch = 1;
+    args.max_new_tokens = 1;
+    args.beams.num_beams = 2;
+    assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_TOO_LARGE);
+    assert_limit(&b, "max_beams", 2, 1);
+    assert_int_equal(vkf_test_gpu_open(&other, &desc), 0);
+    assert_false(vkf_context_last_limit(other.context, &limit));
+    assert_string_equal(limit.what, "untouched");
+    vkf_context_destroy(&other.context);
+    bed_close(&b);
+}
+
 static bool cancel(void *user, uint32_t done, uint32_t total, const char *what)
 {
     (void)user;
@@ -475,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_choices_of_the_caller),
         cmocka_unit_test(test_choices_that_are_refused),
         cmocka_unit_test(test_tokens_that_are_refused),
+        cmocka_unit_test(test_limits_are_numbers),
         cmocka_unit_test(test_a_cancelled_part_empties_its_rows),
     };
     return cmocka_run_group_tests_name("session_tokens", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
