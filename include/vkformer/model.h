@@ -496,29 +496,32 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_step(vkf_session *session, const v
 // Forgets what is behind the first `position` tokens of a row. Nothing runs. Status INVALID_ARGUMENT (not a DECODER's;
 // no such row, or it has fewer tokens).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position);
-// Saving and loading what a session's rows hold, for a DECODER: a long prompt runs once, and later sessions of the same
-// model go on from it. A saved cache is good for the model, precision, quantization and cache_dtype that it was saved
-// with, and for any session with at least as many rows and with room behind their last tokens. It says which tokens it
-// holds, and is checked for damage. Whoever can write one can make the model see other keys and values than those of
-// its tokens, but nothing else.
-// Bytes of a saved cache, in order. Returning false ends the call with VKF_ERROR_FILE. size_bytes is never 0.
+// How many tokens a row has; 0 for NULL, and where there is no such row.
+VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
+// The tokens of a row, (vkf_session_position()); NULL where it has none. They are valid until the next call for the
+// session.
+VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row);
+
+// ---- saved caches: DECODER alone
+//
+// What a session's rows hold can be saved, so that a long prompt runs once, and later sessions go on from it. It is
+// good for sessions with the same model, precision, quantization and cache_dtype, with room for its rows. Damage to any
+// byte is noticed. Who can write a saved cache can give the model keys and values of other tokens than it says, and do
+// nothing else.
+
+// Takes, or gives, the next bytes of a saved cache. Returning false ends the call with VKF_ERROR_FILE. size_bytes is
+// never 0.
 typedef bool (*vkf_write_fn)(void *user, const void *bytes, size_t size_bytes);
 typedef bool (*vkf_read_fn)(void *user, void *out_bytes, size_t size_bytes);
 // The file appears under its name when it is complete, and replaces one that is there. Statuses: INVALID_ARGUMENT (the
 // model is no DECODER, or the session keeps attention_weights), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_save(vkf_session *session, const char *path);
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *user);
-// All rows become those of the saved cache; the ones that it has not become empty. After a failure all may be empty.
-// Further statuses: FORMAT (no saved cache, one of another version or model, or a damaged one), TOO_LARGE (it has more
-// rows, or longer ones, than the session).
+// The rows become those of the saved cache, and all others empty. After a failure all may be empty. Further statuses:
+// FORMAT (no saved cache, one of another version or model, or a damaged one), TOO_LARGE (it has more rows than the
+// session, or longer ones).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_load(vkf_session *session, const char *path);
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *user);
-
-// The tokens of a row, (vkf_session_position()): NULL where it has none. They are valid until the next call for the
-// session.
-VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row);
-// How many tokens a row has; 0 for NULL, and where there is no such row.
-VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
 
 // The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
 // over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query

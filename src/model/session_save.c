@@ -82,6 +82,15 @@ static void transfer_end(transfer *t)
     vkf__free(&t->session->context->host, t->bytes);
 }
 
+// Empty rows at the end are not saved.
+static uint32_t used_rows(const vkf_session *session)
+{
+    uint32_t count = session->desc.max_batch;
+    while (count > 0 && session->rows[count - 1].count == 0)
+        count--;
+    return count;
+}
+
 vkf_status vkf__session_save_to(const vkf_session *session, const char *name, vkf_write_fn write, void *user)
 {
     vkf_status status = VKF_OK;
@@ -90,7 +99,7 @@ vkf_status vkf__session_save_to(const vkf_session *session, const char *name, vk
         .session = session,
         .stream = {.host = &session->context->host, .name = name, .write = write, .user = user, .hash = VKF_HASH_SEED}};
     VKF_TRY(transfer_begin(&t, session->row_ids));
-    VKF_TRY(vkf__cache_write_header(&t.stream, &shape, t.rows, session->desc.max_batch));
+    VKF_TRY(vkf__cache_write_header(&t.stream, &shape, t.rows, used_rows(session)));
     VKF_TRY(transfer_rows(&t));
     VKF_TRY(vkf__cache_write_hash(&t.stream));
 fail:

@@ -146,6 +146,23 @@ static void test_a_file_is_loaded_into_another_model_of_the_same_weights(void **
     vkf_test_directory_remove(&directory);
 }
 
+// A cache of one row goes into a session of one row, whatever the session was that it was saved from.
+static void test_empty_rows_need_no_room(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_session *wide = make_session(gpu, model, 3, VKF_DTYPE_F32),
+                *narrow = make_session(gpu, model, 1, VKF_DTYPE_F32);
+    prefill(wide, 1, (const uint32_t[]){5});
+    saved *s = save(wide);
+    assert_int_equal(load(narrow, s), VKF_OK);
+    assert_int_equal(vkf_session_position(narrow, 0), 5);
+    vkf_session_destroy(&wide);
+    vkf_session_destroy(&narrow);
+    vkf_model_destroy(&model);
+    free(s);
+}
+
 // ---- what is refused
 
 // Loads bytes that are no whole cache, and expects a message and rows that are empty or as they were.
@@ -246,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sessions_go_on_from_a_saved_cache),
         cmocka_unit_test(test_a_file_is_loaded_into_another_model_of_the_same_weights),
+        cmocka_unit_test(test_empty_rows_need_no_room),
         cmocka_unit_test(test_every_damaged_byte_is_noticed),
         cmocka_unit_test(test_caches_of_others_are_refused),
         cmocka_unit_test(test_files_that_cannot_be),
