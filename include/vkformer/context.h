@@ -210,6 +210,17 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_des
                                                            vkf_device_info *out_infos);
 VKF_INLINE void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);
 
+// What a VKF_ERROR_TOO_LARGE was about, as numbers.
+typedef struct vkf_limit {
+    const char *what; // the name of the field or argument that limits: "max_target_len", "max_batch"
+    uint64_t asked;   // in its units
+    uint64_t allowed;
+} vkf_limit;
+// The numbers of the calling thread's last TOO_LARGE of this context, where a session's, model's or buffer's size was
+// exceeded. False, with nothing written, where there was none; other sizes overflow without a limit that has a name.
+// For a prompt and its continuation that do not fit, `what` is "max_target_len", and `asked` counts both.
+VKF_INLINE bool vkf_context_last_limit(const vkf_context *context, vkf_limit *out_limit);
+
 // Device memory in use by live buffers, and reserved for them in slabs, per heap.
 typedef struct vkf_memory_usage {
     uint32_t heap_count;

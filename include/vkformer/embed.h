@@ -14,7 +14,11 @@ extern "C" {
 typedef struct vkf_embedder vkf_embedder;
 
 typedef struct vkf_embedder_desc {
-    const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
+    // config.json, the weights and tokenizer.json; see vkf_model_desc. NULL with `model`: the directory that it came
+    // from.
+    const char *directory;
+    vkf_model *model;             // optional: a loaded model to use and keep, as in vkf_generator_desc
+    const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer and the files beside it, too
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;    // texts that run together; 0: 8
@@ -62,8 +66,11 @@ typedef enum vkf_similarity {
 } vkf_similarity;
 VKF_API vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder);
 
-// The embedder's own model, for further sessions, which keep it. The caller does not destroy it.
+// The embedder's model, for further sessions, generators and embedders, which keep it. The caller does not destroy it.
 VKF_API vkf_model *vkf_embedder_model(vkf_embedder *embedder);
+// The embedder's tokenizer, which any number of threads may use. It lives as long as the embedder. With a model that
+// wants texts in lower case, it puts them so.
+VKF_API const vkf_tokenizer *vkf_embedder_tokenizer(const vkf_embedder *embedder);
 
 // The name of a classifier's label, from config.json's id2label; NULL beyond the last one. It lives as long as the
 // embedder.

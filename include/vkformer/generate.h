@@ -14,14 +14,23 @@ extern "C" {
 typedef struct vkf_generator vkf_generator;
 
 typedef struct vkf_generator_desc {
-    const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
+    // config.json, the weights and tokenizer.json; see vkf_model_desc. NULL with `model`: the directory that it came
+    // from.
+    const char *directory;
+    // Optional: a loaded model of the same context, which the generator keeps. It is used as it is, whatever precision
+    // and quantization say, and several generators, embedders and sessions may share it.
+    vkf_model *model;
+    const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer, too
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;   // prompts that run together; 0: 1
     uint32_t max_context; // tokens of a prompt and its continuation, SEQ2SEQ: of either; 0: the model's, at most 2048
-    uint32_t max_prompt_len;  // as in vkf_session_desc
-    uint32_t max_beams;       // as in vkf_session_desc
-    vkf_dtype cache_dtype;    // the same
+    uint32_t max_prompt_len; // as in vkf_session_desc
+    uint32_t max_beams;      // as in vkf_session_desc
+    vkf_dtype cache_dtype;   // the same
+    // Every prompt runs as a whole. Otherwise its first tokens do not run again if they are still in the cache, as
+    // those of a chat's earlier turns: see reuse_cache in vkf_generate_args.
+    bool whole_prompts;
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
 } vkf_generator_desc;
@@ -34,8 +43,10 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, 
                                                           vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
-// The generator's own model, for further sessions, which keep it. The caller does not destroy it.
+// The generator's model, for further sessions, generators and embedders, which keep it. The caller does not destroy it.
 VKF_API vkf_model *vkf_generator_model(vkf_generator *generator);
+// The generator's tokenizer, which any number of threads may use. It lives as long as the generator.
+VKF_API const vkf_tokenizer *vkf_generator_tokenizer(const vkf_generator *generator);
 // How many tokens a prompt and its continuation may have together.
 VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
 
@@ -63,6 +74,9 @@ typedef struct vkf_generator_args {
     uint32_t max_new_tokens; // 0: until the context is full
     vkf_sampling sampling;
     vkf_beam_search beams; // with more than one, sampling.temperature is 0
+    // Optional, as in vkf_generate_args; `row` is the number of the prompt.
+    vkf_choose_fn choose;
+    void *choose_user;
     const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
     uint32_t stop_count;
     vkf_text_fn on_text; // optional; with beams called at the end, as their texts are not known before
@@ -77,9 +91,9 @@ typedef struct vkf_generator_args {
 // beside it, with two exceptions: where the context is full (with max_new_tokens 0), and dynamic rotary scaling. There
 // the longest prompt of a batch decides.
 // Statuses: INVALID_ARGUMENT (also: a source without tokens), FORMAT (a prompt has an id that the model does not have),
-// UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
-// CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: what the device chose is no token), NOT_FINITE (logits that
-// are NaN or infinite), and those of vkf_tokenizer_encode().
+// UNSUPPORTED (temperature or `choose` with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams
+// max_beams), CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: what the device chose is no token), NOT_FINITE
+// (logits that are NaN or infinite), and those of vkf_tokenizer_encode().
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 #ifndef VKFORMER_MODEL_H
 #define VKFORMER_MODEL_H
 
+#include <vkformer/file_source.h>
 #include <vkformer/layer.h>
 
 #ifdef __cplusplus
@@ -259,6 +260,9 @@ typedef struct vkf_model_desc {
     // "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
+    // Optional: where the files are instead of the file system. `directory` is then a name for messages, and
+    // `weights_path` that of a file in the source.
+    const vkf_file_source *files;
     vkf_model_precision precision;
     vkf_quantization quantization;
     vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
@@ -409,9 +413,14 @@ typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
 // Whether a row ends with the last of its new tokens, of which there are `count` (>= 1).
 typedef bool (*vkf_ends_fn)(void *user, uint32_t row, const int32_t *tokens, uint32_t count);
 
+// Chooses the next token of a row from its logits, which it may change; (vocab). Those of the model's banned_ids are
+// minus infinity, and nothing else was done to them. The result is the token's id.
+typedef int32_t (*vkf_choose_fn)(void *user, uint32_t row, float *logits, uint32_t vocab);
+
 // How long a generation took by the host's clock.
 typedef struct vkf_generation_cost {
     uint64_t prompt_tokens; // of all rows, without padding
+    uint64_t reused_tokens; // those of them that did not run, because the cache held them
     double prompt_ns;       // until the rows' first new tokens were there
     uint64_t new_tokens;    // after those first ones
     double new_ns;
@@ -428,7 +437,15 @@ typedef struct vkf_generate_args {
     const uint32_t *prompt_lengths; // (B), each at least 1
     uint32_t max_new_tokens;        // 0: until the context is full
     vkf_sampling sampling;
-    vkf_beam_search beams;   // with more than one, sampling.temperature is 0
+    vkf_beam_search beams; // with more than one, sampling.temperature is 0
+    // Optional: what chooses the tokens instead of `sampling`, which is all zero then; not with beams. Steps wait for
+    // it, and the logits of all rows are read back.
+    vkf_choose_fn choose;
+    void *choose_user;
+    // DECODER: tokens at the beginning of a prompt that are in its row of the cache, too (see vkf_session_prefill()),
+    // do not run again. Results are the same but for rounding. It has no effect with beams, with attention_weights, and
+    // in models with dynamic or longrope rotary scaling.
+    bool reuse_cache;
     const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
     uint32_t stop_count;
     vkf_ends_fn ends; // optional: what else ends a row as eos_ids do; with beams it is called for every sequence that
@@ -445,9 +462,73 @@ typedef struct vkf_generate_args {
     vkf_generation_cost *out_cost; // optional
 } vkf_generate_args;
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens together exceed max_target_len; for
-// SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as
-// vkf_session_greedy()), and those of a run.
+// SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature or `choose` together with beams), CANCELLED,
+// NOT_FINITE (as vkf_session_greedy()), and those of a run. INVALID_ARGUMENT, too, where `choose` gives no token.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
+
+// ---- token by token: DECODER alone
+//
+// A session remembers, for each row of its batch, the tokens whose keys and values its cache holds. prefill() and
+// step() append tokens to them, and run nothing but these; vkf_session_truncate() takes tokens back. What decode() and
+// generate() leave is appended to in the same way: after generate() a row holds its prompt and its new tokens but the
+// last. Rows may have unequal numbers of tokens, up to max_target_len. Logits are those of vkf_session_decode() of the
+// whole row, but for rounding. With dynamic or longrope rotary scaling, tokens that are in the cache keep the rotation
+// that they had, as with a cache of transformers.
+//
+// A row with fewer new tokens than another one of the same call runs some of its last tokens again, as many as the
+// other one is ahead. Where the rows' numbers of new tokens differ, keys and values are moved within the cache.
+typedef struct vkf_prefill_args {
+    uint32_t batch;         // B: rows 0 to B - 1; the others stay as they are
+    const int32_t *ids;     // the rows' new tokens, row behind row
+    const uint32_t *counts; // (B), how many each row has; 0: none, the row stays as it is
+    float *out_logits;      // optional, (B, target_vocab): of each row's last token; not written where it has none
+    float *out_all_logits;  // optional, (sum of counts, target_vocab): of all new tokens; where max_logit_rows is not 0
+    vkf_progress_fn progress; // optional; called once per part
+    void *progress_user;
+} vkf_prefill_args;
+// Logits are given as they are: the caller checks whether they are finite. Statuses: INVALID_ARGUMENT (also: the model
+// is no DECODER, the session keeps attention_weights, or no row has a new token), TOO_LARGE (a row would have more than
+// max_target_len tokens), CANCELLED, and those of a run. After one of the last two, rows 0 to B - 1 may be empty.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prefill(vkf_session *session, const vkf_prefill_args *args);
+
+// One more token for each row.
+typedef struct vkf_step_args {
+    uint32_t batch;     // B
+    const int32_t *ids; // (B); -1: none, the row stays as it is
+    float *out_logits;  // optional, (B, target_vocab): of each row's last token; not written where it has none
+} vkf_step_args;
+// Statuses: as vkf_session_prefill().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_step(vkf_session *session, const vkf_step_args *args);
+
+// Forgets what is behind the first `position` tokens of a row. Nothing runs. Status INVALID_ARGUMENT (not a DECODER's;
+// no such row, or it has fewer tokens).
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position);
+// How many tokens a row has; 0 for NULL, and where there is no such row.
+VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
+// The tokens of a row, (vkf_session_position()); NULL where it has none. They are valid until the next call for the
+// session.
+VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row);
+
+// ---- saved caches: DECODER alone
+//
+// What a session's rows hold can be saved, so that a long prompt runs once, and later sessions go on from it. It is
+// good for sessions with the same model, precision, quantization and cache_dtype, with room for its rows. Damage to any
+// byte is noticed. Who can write a saved cache can give the model keys and values of other tokens than it says, and do
+// nothing else.
+
+// Takes, or gives, the next bytes of a saved cache. Returning false ends the call with VKF_ERROR_FILE. size_bytes is
+// never 0.
+typedef bool (*vkf_write_fn)(void *user, const void *bytes, size_t size_bytes);
+typedef bool (*vkf_read_fn)(void *user, void *out_bytes, size_t size_bytes);
+// The file appears under its name when it is complete, and replaces one that is there. Statuses: INVALID_ARGUMENT (the
+// model is no DECODER, or the session keeps attention_weights), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_save(vkf_session *session, const char *path);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *user);
+// The rows become those of the saved cache, and all others empty. After a failure all may be empty. Further statuses:
+// FORMAT (no saved cache, one of another version or model, or a damaged one), TOO_LARGE (it has more rows than the
+// session, or longer ones).
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_load(vkf_session *session, const char *path);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *user);
 
 // The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
 // over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query

@@ -82,10 +82,10 @@ typedef struct vkf_imported_memory {
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create_exportable(vkf_context *context, vkf_memory_kind kind,
                                                                uint64_t size_bytes, const char *name,
                                                                vkf_buffer **out_buffer);
-VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory);
 // Makes a buffer on memory of somebody else's, without a copy. Nothing is cleared.
-VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from,
-                                                    vkf_buffer **out_buffer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from,
+                                                       vkf_buffer **out_buffer);
 
 #define VKF_MAX_RANK 4
 
@@ -138,4 +138,7 @@ VKF_API void vkf_f16_to_f32(const uint16_t *halves, float *out_values, size_t co
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/tensor.h>
+
 #endif

@@ -26,6 +26,7 @@
 #ifndef VKFORMER_TOKENIZER_H
 #define VKFORMER_TOKENIZER_H
 
+#include <vkformer/file_source.h>
 #include <vkformer/status.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,7 @@ typedef struct vkf_tokenizer_desc {
     void *message_user;
     vkf_severity min_severity; // 0: all messages
     vkf_allocator allocator;
+    const vkf_file_source *files; // optional: where the files are; `path` is then only a name for messages
 } vkf_tokenizer_desc;
 
 // Reads a tokenizer.json, or from a directory its tokenizer.json, or else Marian's three files, or else the files of

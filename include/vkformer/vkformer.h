@@ -22,6 +22,7 @@
 
 #include <vkformer/context.h>
 #include <vkformer/embed.h>
+#include <vkformer/file_source.h>
 #include <vkformer/generate.h>
 #include <vkformer/kernels.h>
 #include <vkformer/layer.h>

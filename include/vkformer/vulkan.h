@@ -43,7 +43,8 @@ typedef struct vkf_device_setup vkf_device_setup;
 // Ownership: the caller owns the setup and destroys it when the device, or the context on it, has been made; it keeps
 // neither. The instance must live until then. desc->message and desc->allocator serve it as they serve a context.
 // Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_device_setup_create(const vkf_context_desc *desc, vkf_device_setup **out_setup);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_device_setup_create(const vkf_context_desc *desc,
+                                                             vkf_device_setup **out_setup);
 VKF_API void vkf_device_setup_destroy(vkf_device_setup **setup);
 
 // The features as a chain of a structure for each extension. All of them are offered. The chain lives as long as the
@@ -81,7 +82,7 @@ typedef struct vkf_vulkan_handles {
 // They belong to the context, or to the caller if it was made on an external device, and live as long as the context.
 // All are null in a context that only describes a device. A queue of the library's own is shared with the library:
 // whoever submits to it holds the lock meanwhile.
-VKF_API void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles);
+VKF_INLINE void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles);
 // Take and release the lock that the library holds while it uses the queue; on an external device also lock_queue and
 // unlock_queue. No function of the library that submits or waits may be called by the thread that holds it.
 VKF_API void vkf_context_lock_queue(vkf_context *context);
@@ -126,7 +127,7 @@ typedef struct vkf_layer_submit_desc {
 // wrote; what the caller does elsewhere with the ports is ordered by the semaphores. Such a
 // run is not shown to a probe (vkf_context_set_probe()).
 // Statuses: as vkf_layer_run(), and INVALID_ARGUMENT for a frame or semaphores as above.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc);
 
 // A range of a VkBuffer of the caller's, on the context's device.
 typedef struct vkf_wrapped_buffer_desc {
@@ -148,8 +149,8 @@ typedef struct vkf_wrapped_buffer_desc {
 // must live until the buffer and every layer that was given a tensor of it are destroyed.
 // Statuses: INVALID_ARGUMENT (a null handle, a range or usage as above; a message says which), OUT_OF_HOST_MEMORY,
 // NO_DEVICE.
-VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc,
-                                                  vkf_buffer **out_buffer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc,
+                                                     vkf_buffer **out_buffer);
 
 // The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Unless the caller wrapped it, its usage is
 // storage, uniform, uniform texel and indirect buffer, source and destination of transfers, and a shader's device
@@ -160,4 +161,7 @@ VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, V
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/vulkan.h>
+
 #endif

@@ -19,6 +19,10 @@ typedef struct vkf__checker {
 #define VKF_CHECK_RESERVED(check, name, pointer) \
     vkf__check_reserved((check)->host, (check)->function, (name), (pointer)->reserved, sizeof(pointer)->reserved)
 
+// A caller's descriptor of a context; NULL: all defaults. Its messages are told by what could be read of it.
+VKF_MUST_CHECK vkf_status vkf__take_context_desc(const char *function, const vkf_context_desc *desc, size_t desc_bytes,
+                                                 vkf_context_desc *out_full);
+
 // A tensor in rows that must be there: it has a living buffer of the context and fits it, its rank is 1 to 4, no
 // dimension is 0, and its offset is a multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);

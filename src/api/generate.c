@@ -52,8 +52,8 @@ vkf_status vkf_session_generate_sized(vkf_session *session, const vkf_generate_a
         return fail_argument(session,
                              "batch is 0, or prompt_ids, prompt_lengths, out_ids, out_lengths or stop_ids NULL");
     if (args->batch > session->desc.max_batch)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
-                         "vkf_session_generate: batch %u beyond the session's %u", args->batch,
+        return vkf__fail(vkf__limited(&session->context->host, "max_batch", args->batch, session->desc.max_batch),
+                         VKF_ERROR_TOO_LARGE, "vkf_session_generate: batch %u beyond the session's %u", args->batch,
                          session->desc.max_batch);
     VKF_RETURN_IF_ERROR(check_prompts(session, args));
     return vkf__session_generate(session, args);

@@ -3,6 +3,8 @@
 
 #include <vkformer/vulkan.h>
 
+#include "base/sized.h"
+
 static vkf_status record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer, const char *function)
 {
     if (!layer)
@@ -45,13 +47,14 @@ static void take_semaphores(vkf__semaphore_value *out_values, const vkf_semaphor
         out_values[i] = (vkf__semaphore_value){items[i].semaphore, items[i].value};
 }
 
-vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc)
+vkf_status vkf_layer_submit_sized(vkf_layer *layer, const vkf_layer_submit_desc *desc, size_t desc_bytes)
 {
     vkf__semaphore_value waits[VKF_MAX_SUBMIT_SEMAPHORES], signals[VKF_MAX_SUBMIT_SEMAPHORES];
     if (!layer || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf__host *host = &layer->context->host;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, "vkf_layer_submit"));
+    VKF_TAKE_SIZED(host, "vkf_layer_submit", vkf_layer_submit_desc, desc, desc_bytes);
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, desc->frame));
     VKF_RETURN_IF_ERROR(check_semaphores(host, desc->waits, desc->wait_count, "waits"));
     VKF_RETURN_IF_ERROR(check_semaphores(host, desc->signals, desc->signal_count, "signals"));
@@ -63,12 +66,14 @@ vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc)
 
 _Static_assert(VKF_MAX_SEMAPHORES == VKF_MAX_SUBMIT_SEMAPHORES, "the public limit is that of a submission");
 
-vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc, vkf_buffer **out_buffer)
+vkf_status vkf_buffer_wrap_sized(vkf_context *context, const vkf_wrapped_buffer_desc *desc, size_t desc_bytes,
+                                 vkf_buffer **out_buffer)
 {
     vkf_buffer *buffer = NULL;
     if (!context || !desc || !out_buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_buffer_wrap"));
+    VKF_TAKE_SIZED(&context->host, "vkf_buffer_wrap", vkf_wrapped_buffer_desc, desc, desc_bytes);
     const vkf__wrapped_range range = {
         .handle = desc->buffer, .begin = desc->offset_bytes, .size_bytes = desc->size_bytes, .usage = desc->usage};
     VKF_RETURN_IF_ERROR(vkf__buffer_wrap(&context->transfer, &range, &buffer));
@@ -86,16 +91,12 @@ void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceS
     *out_offset = buffer->begin;
 }
 
-void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles)
+static vkf_vulkan_handles handles_of(const vkf_context *context)
 {
-    if (!context || !out_handles)
-        return;
     const vkf__device *device = &context->device;
-    if (vkf__device_is_described(device)) {
-        *out_handles = (vkf_vulkan_handles){0};
-        return;
-    }
-    *out_handles = (vkf_vulkan_handles){
+    if (vkf__device_is_described(device))
+        return (vkf_vulkan_handles){0};
+    return (vkf_vulkan_handles){
         .instance = context->instance.handle,
         .physical_device = device->physical,
         .device = device->handle,
@@ -105,6 +106,14 @@ void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_
         // The public type spells VkInstance as void *, so that its header needs no header of Vulkan.
         .get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)context->instance.get_proc,
     };
+}
+
+void vkf_context_get_vulkan_sized(const vkf_context *context, vkf_vulkan_handles *out_handles, size_t handles_bytes)
+{
+    if (!context || !out_handles)
+        return;
+    const vkf_vulkan_handles handles = handles_of(context);
+    (void)vkf__give_sized(out_handles, handles_bytes, &handles, sizeof handles);
 }
 
 void vkf_context_lock_queue(vkf_context *context)

@@ -1,5 +1,5 @@
 // Says what a program's own device should be created with: vkf_device_setup of <vkformer/vulkan.h>.
-#include "kernel/context.h"
+#include "api/check.h"
 
 #include <string.h>
 
@@ -19,18 +19,20 @@ struct vkf_device_setup {
     float priority;
 };
 
-vkf_status vkf_device_setup_create(const vkf_context_desc *desc, vkf_device_setup **out_setup)
+vkf_status vkf_device_setup_create_sized(const vkf_context_desc *desc, size_t desc_bytes, vkf_device_setup **out_setup)
 {
     vkf_status status = VKF_OK;
+    vkf_context_desc full;
     vkf_device_setup *setup = NULL;
     vkf__host host;
     if (!desc || !out_setup)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_host(desc, &host));
+    VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_device_setup_create", desc, desc_bytes, &full));
+    VKF_RETURN_IF_ERROR(vkf__context_host(&full, &host));
     VKF_ALLOC(&host, setup, 1);
     setup->host = host;
     setup->priority = 1.0f;
-    VKF_TRY(vkf__context_plan_device(desc, &setup->host, &setup->device));
+    VKF_TRY(vkf__context_plan_device(&full, &setup->host, &setup->device));
     setup->required = setup->device.plan.features;
     setup->required.head.pNext = vkf__features_chain(&setup->required, setup->device.plan.feature_structures);
     *out_setup = setup;

@@ -1,6 +1,5 @@
 // Public entry points of contexts, and of the devices on which they can be created.
-#include "base/sized.h"
-#include "kernel/context.h"
+#include "api/check.h"
 #include "kernel/pipeline_cache.h"
 #include "prove/cores.h"
 #include "prove/prove.h"
@@ -11,9 +10,8 @@
 // for each core it takes a tenth of a second where a core makes 40 GFLOP/s, which the slowest do.
 #define SUBMISSION_FLOPS_OF_A_CORE 4e9
 
-// The caller's messages are told by what is read here. NULL: all defaults.
-static vkf_status take_desc(const char *function, const vkf_context_desc *desc, size_t desc_bytes,
-                            vkf_context_desc *out_full)
+vkf_status vkf__take_context_desc(const char *function, const vkf_context_desc *desc, size_t desc_bytes,
+                                  vkf_context_desc *out_full)
 {
     *out_full = (vkf_context_desc){0};
     if (!desc || vkf__read_sized(out_full, sizeof *out_full, desc, desc_bytes))
@@ -32,7 +30,7 @@ vkf_status vkf_context_create_sized(const vkf_context_desc *desc, size_t desc_by
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_context_desc full, *wanted = &full;
     vkf_context *context = NULL;
-    VKF_RETURN_IF_ERROR(take_desc("vkf_context_create", desc, desc_bytes, &full));
+    VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_context_create", desc, desc_bytes, &full));
     vkf_status status = vkf__context_create(wanted, &context);
     if (status != VKF_OK)
         return status;
@@ -79,7 +77,7 @@ vkf_status vkf_enumerate_devices_sized(const vkf_context_desc *desc, size_t desc
     if (!inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_context_desc full;
-    VKF_RETURN_IF_ERROR(take_desc("vkf_enumerate_devices", desc, desc_bytes, &full));
+    VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_enumerate_devices", desc, desc_bytes, &full));
     return vkf__enumerate_devices(&full, inout_count, out_infos, info_bytes);
 }
 
@@ -90,6 +88,15 @@ void vkf_context_device_info_sized(const vkf_context *context, vkf_device_info *
     vkf_device_info info;
     vkf__caps_info(&context->device.plan.caps, context->device_index, &info);
     (void)vkf__give_sized(out_info, info_bytes, &info, sizeof info);
+}
+
+bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_limit, size_t limit_bytes)
+{
+    const vkf__limit last = vkf__last_limit();
+    if (!context || !out_limit || last.host != &context->host)
+        return false;
+    const vkf_limit limit = {.what = last.what, .asked = last.asked, .allowed = last.allowed};
+    return vkf__give_sized(out_limit, limit_bytes, &limit, sizeof limit);
 }
 
 void vkf_context_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes)

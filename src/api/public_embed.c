@@ -15,13 +15,12 @@ static uint32_t dim_of(const vkf_embedder *embedder, const vkf_embedder_desc *de
     return wanted > 0 && wanted < dim ? wanted : dim;
 }
 
-static vkf_status load_files(vkf_embedder *embedder, const char *directory)
+static vkf_status load_files(vkf_embedder *embedder, const vkf__host *host, const char *directory)
 {
     vkf_status status = VKF_OK;
-    const vkf__host *host = &embedder->context->host;
     char *transformer = NULL;
     VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__tokenizer_config_load(host, transformer, &embedder->text.tokenizer, &embedder->tokens));
+    VKF_TRY(vkf__tokenizer_config_load(host, transformer, &embedder->text.tokenizer->parts, &embedder->tokens));
     VKF_TRY(vkf__sentence_settings_load(host, directory, &embedder->settings));
     if (embedder->head)
         VKF_TRY(vkf__labels_load(host, transformer, &embedder->labels, &embedder->label_count));
@@ -35,19 +34,21 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     const vkf__host *host = &embedder->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
+        .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
     };
-    VKF_RETURN_IF_ERROR(vkf__text_model_load(embedder->context, &model, &embedder->text));
+    VKF_RETURN_IF_ERROR(vkf__text_model_load(embedder->context, &model, desc->model, &embedder->text));
+    const char *directory = vkf__text_model_directory(&model, desc->model);
     const vkf_model_config *config = &embedder->text.model->config;
     if (!vkf__facts_of(config)->pools)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
-                         desc->directory);
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings", directory);
     if (desc->head && config->head == VKF_HEAD_NONE)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
-                         desc->directory);
+                         directory);
     embedder->head = desc->head;
-    VKF_RETURN_IF_ERROR(load_files(embedder, desc->directory));
+    const vkf__host files = vkf__text_model_host(embedder->context, &model, desc->model);
+    VKF_RETURN_IF_ERROR(load_files(embedder, &files, directory));
     uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->dim = dim_of(embedder, desc);
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
@@ -55,8 +56,9 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (desc->max_tokens == 0 && embedder->max_tokens > longest)
         embedder->max_tokens = longest;
     if (embedder->max_tokens > config->max_source_len)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions",
-                         desc->directory, embedder->max_tokens, config->max_source_len);
+        return vkf__fail(vkf__limited(host, "max_tokens", embedder->max_tokens, config->max_source_len),
+                         VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions", directory,
+                         embedder->max_tokens, config->max_source_len);
     return VKF_OK;
 }
 
@@ -98,7 +100,7 @@ vkf_status vkf_embedder_create_sized(vkf_context *context, const vkf_embedder_de
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_embedder_create", vkf_embedder_desc, desc, desc_bytes);
-    if (!desc->directory)
+    if (!desc->directory && !desc->model)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_embedder *embedder = NULL;
     VKF_ALLOC(&context->host, embedder, 1);
@@ -166,6 +168,11 @@ vkf_model *vkf_embedder_model(vkf_embedder *embedder)
     return embedder ? embedder->text.model : NULL;
 }
 
+const vkf_tokenizer *vkf_embedder_tokenizer(const vkf_embedder *embedder)
+{
+    return embedder ? embedder->text.tokenizer : NULL;
+}
+
 const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
 {
     return embedder && index < embedder->label_count ? embedder->labels[index] : NULL;
@@ -173,7 +180,7 @@ const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
 
 const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id)
 {
-    return embedder ? vkf__tokenizer_id_to_token(&embedder->text.tokenizer, id) : NULL;
+    return embedder ? vkf__tokenizer_id_to_token(&embedder->text.tokenizer->parts, id) : NULL;
 }
 
 vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids, uint32_t count,
@@ -182,7 +189,7 @@ vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids,
     if (!embedder || (!ids && count > 0) || !inout_bytes)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status =
-        vkf__tokenizer_decode(&embedder->text.tokenizer, ids, count, skip_special_tokens, inout_bytes, out_text);
+        vkf__tokenizer_decode(&embedder->text.tokenizer->parts, ids, count, skip_special_tokens, inout_bytes, out_text);
     if (status == VKF_OK && out_text && embedder->tokens.cleans_up)
         *inout_bytes = vkf__clean_up_blanks(out_text, *inout_bytes);
     return status;

@@ -11,19 +11,21 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     const vkf__host *host = &generator->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
+        .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
         .progress = desc->progress,
         .progress_user = desc->progress_user,
     };
-    VKF_RETURN_IF_ERROR(vkf__text_model_load(generator->context, &model, &generator->text));
+    VKF_RETURN_IF_ERROR(vkf__text_model_load(generator->context, &model, desc->model, &generator->text));
     const vkf_model_config *config = &generator->text.model->config;
     if (!vkf__facts_of(config)->generates)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no decoder, it generates no text",
-                         desc->directory);
+                         vkf__text_model_directory(&model, desc->model));
     uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
     if (vkf__facts_of(config)->encodes && config->max_source_len < usual)
         usual = config->max_source_len;
+    generator->whole_prompts = desc->whole_prompts;
     generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
     generator->max_context = desc->max_context > 0 ? desc->max_context : usual;
     return VKF_OK;
@@ -38,7 +40,7 @@ vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_generator_create", vkf_generator_desc, desc, desc_bytes);
-    if (!desc->directory)
+    if (!desc->directory && !desc->model)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_generator *generator = NULL;
     VKF_ALLOC(&context->host, generator, 1);
@@ -85,6 +87,11 @@ void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *
 vkf_model *vkf_generator_model(vkf_generator *generator)
 {
     return generator ? generator->text.model : NULL;
+}
+
+const vkf_tokenizer *vkf_generator_tokenizer(const vkf_generator *generator)
+{
+    return generator ? generator->text.tokenizer : NULL;
 }
 
 uint32_t vkf_generator_context(const vkf_generator *generator)

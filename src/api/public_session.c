@@ -101,6 +101,14 @@ static uint32_t attention_kinds(const vkf_model_config *config)
            (crosses ? VKF_ATTENTION_CROSS : 0u);
 }
 
+// Notes the first of two limits if it is exceeded, and else the second.
+static const vkf__host *exceeded(const vkf__host *host, const char *first, uint32_t asked, uint32_t allowed,
+                                 const char *second, uint32_t second_asked, uint32_t second_allowed)
+{
+    return asked > allowed ? vkf__limited(host, first, asked, allowed)
+                           : vkf__limited(host, second, second_asked, second_allowed);
+}
+
 static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
 {
     bool tokens = vkf__facts_of(&model->config)->start_token;
@@ -122,18 +130,24 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
             "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
             check->function);
     if (vkf__facts_of(&model->config)->pools && desc->max_source_len > model->config.max_source_len)
-        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions",
-                         check->function, desc->max_source_len, model->config.max_source_len);
+        return vkf__fail(
+            vkf__limited(check->host, "max_source_len", desc->max_source_len, model->config.max_source_len),
+            VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions", check->function,
+            desc->max_source_len, model->config.max_source_len);
     bool bounded = model->config.positions == VKF_POSITIONS_LEARNED || model->config.relative_buckets > 0;
     if (vkf__facts_of(&model->config)->start_token && bounded &&
         (desc->max_source_len > model->config.max_source_len || desc->max_target_len > model->config.max_target_len))
-        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(exceeded(check->host, "max_source_len", desc->max_source_len, model->config.max_source_len,
+                                  "max_target_len", desc->max_target_len, model->config.max_target_len),
+                         VKF_ERROR_TOO_LARGE,
                          "%s: max_source_len %u and max_target_len %u beyond the model's %u and %u positions",
                          check->function, desc->max_source_len, desc->max_target_len, model->config.max_source_len,
                          model->config.max_target_len);
     if (vkf__facts_of(&model->config)->prompts && desc->max_target_len > model->config.max_target_len)
-        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions",
-                         check->function, desc->max_target_len, model->config.max_target_len);
+        return vkf__fail(
+            vkf__limited(check->host, "max_target_len", desc->max_target_len, model->config.max_target_len),
+            VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions", check->function,
+            desc->max_target_len, model->config.max_target_len);
     if (desc->cache_dtype != VKF_DTYPE_F32 && desc->cache_dtype != VKF_DTYPE_F16)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: cache_dtype is neither F32 nor F16",
                          check->function);
@@ -200,9 +214,10 @@ static vkf_status check_source_sizes(const vkf_session *session, const char *fun
     if (batch == 0 || len == 0)
         return fail_argument(session, function, "batch or source_len is 0");
     if (batch > session->desc.max_batch || len > session->desc.max_source_len)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
-                         "%s: batch %u and source_len %u beyond the session's %u and %u", function, batch, len,
-                         session->desc.max_batch, session->desc.max_source_len);
+        return vkf__fail(exceeded(&session->context->host, "max_batch", batch, session->desc.max_batch,
+                                  "max_source_len", len, session->desc.max_source_len),
+                         VKF_ERROR_TOO_LARGE, "%s: batch %u and source_len %u beyond the session's %u and %u", function,
+                         batch, len, session->desc.max_batch, session->desc.max_source_len);
     return VKF_OK;
 }
 
@@ -302,9 +317,10 @@ static vkf_status check_decode_tokens(const vkf_session *session, const vkf_deco
             session, function,
             "out_hidden is not for this model, and out_logits for sessions with max_logit_rows above 0");
     if (args->batch > desc->max_batch || args->target_len > desc->max_target_len)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
-                         "%s: batch %u and target_len %u beyond the session's %u and %u", function, args->batch,
-                         args->target_len, desc->max_batch, desc->max_target_len);
+        return vkf__fail(exceeded(&session->context->host, "max_batch", args->batch, desc->max_batch, "max_target_len",
+                                  args->target_len, desc->max_target_len),
+                         VKF_ERROR_TOO_LARGE, "%s: batch %u and target_len %u beyond the session's %u and %u", function,
+                         args->batch, args->target_len, desc->max_batch, desc->max_target_len);
     for (uint32_t b = 0; args->target_starts && b < args->batch; b++) {
         uint32_t most = desc->max_batch > 1 ? args->target_len - 1 : 0;
         if (args->target_starts[b] > most)
@@ -336,7 +352,9 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
     if (args->out_logits && !seq2seq(session))
         return fail_argument(session, function, "this model has no logits");
     if (args->target_len > desc->max_target_len || (args->out_logits && args->target_len > desc->max_logit_rows))
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(exceeded(&session->context->host, "max_target_len", args->target_len, desc->max_target_len,
+                                  "max_logit_rows", args->target_len, desc->max_logit_rows),
+                         VKF_ERROR_TOO_LARGE,
                          "%s: target_len %u beyond the session's max_target_len %u or max_logit_rows %u", function,
                          args->target_len, desc->max_target_len, desc->max_logit_rows);
     if (!masks_given(&desc->target_mask, seq2seq(session) ? session : args->target_mask, args->target_key_mask))
@@ -385,9 +403,10 @@ vkf_status vkf_session_greedy_sized(vkf_session *session, const vkf_greedy_args 
         return fail_argument(session, function, "source_ids, out_ids or out_lengths is NULL");
     VKF_RETURN_IF_ERROR(check_source_sizes(session, function, args->batch, args->source_len));
     if (args->max_len > session->desc.max_target_len)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
-                         "%s: max_len %u beyond the session's max_target_len %u", function, args->max_len,
-                         session->desc.max_target_len);
+        return vkf__fail(
+            vkf__limited(&session->context->host, "max_target_len", args->max_len, session->desc.max_target_len),
+            VKF_ERROR_TOO_LARGE, "%s: max_len %u beyond the session's max_target_len %u", function, args->max_len,
+            session->desc.max_target_len);
     VKF_RETURN_IF_ERROR(check_ids(session, function, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
                                   session->model->config.source_vocab));
     return vkf__session_greedy(session, args);

@@ -1,12 +1,8 @@
 // Public entry points of tokenizers.
+#include "io/source_file.h"
 #include "text/tokenizer.h"
 
 #include "base/sized.h"
-
-struct vkf_tokenizer {
-    vkf__host host; // the parts point to it
-    vkf__tokenizer parts;
-};
 
 vkf_status vkf_tokenizer_load_sized(const vkf_tokenizer_desc *desc, size_t desc_bytes, const char *path,
                                     vkf_tokenizer **out_tokenizer)
@@ -16,30 +12,12 @@ vkf_status vkf_tokenizer_load_sized(const vkf_tokenizer_desc *desc, size_t desc_
     vkf_tokenizer_desc full = {0};
     bool known = !desc || vkf__read_sized(&full, sizeof full, desc, desc_bytes);
     vkf__host host;
-    vkf_tokenizer *tokenizer = NULL;
-    vkf_status status = vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity);
-    if (status != VKF_OK)
-        return status;
+    VKF_RETURN_IF_ERROR(vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity));
     if (!known)
         return vkf__refuse_sized(&host, "vkf_tokenizer_load", sizeof full, desc, desc_bytes);
-    VKF_ALLOC(&host, tokenizer, 1);
-    tokenizer->host = host;
-    VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
-    *out_tokenizer = tokenizer;
-    tokenizer = NULL;
-fail:
-    vkf__free(&host, tokenizer);
-    return status;
-}
-
-void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer)
-{
-    if (!tokenizer || !*tokenizer)
-        return;
-    vkf__host host = (*tokenizer)->host;
-    vkf__tokenizer_free(&(*tokenizer)->parts);
-    vkf__free(&host, *tokenizer);
-    *tokenizer = NULL;
+    VKF_RETURN_IF_ERROR(vkf__source_check(&host, full.files, "vkf_tokenizer_load"));
+    host = vkf__host_with_files(&host, full.files, path);
+    return vkf__tokenizer_make(&host, path, out_tokenizer);
 }
 
 vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text, size_t text_bytes, const char *pair,

@@ -2,6 +2,7 @@
 #include <vkformer/tensor.h>
 
 #include "base/size.h"
+#include "base/sized.h"
 #include "kernel/context.h"
 #include "vk/external_memory.h"
 
@@ -47,17 +48,25 @@ fail:
     return status;
 }
 
-vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory)
+vkf_status vkf_buffer_export_sized(vkf_buffer *buffer, vkf_exported_memory *out_memory, size_t memory_bytes)
 {
-    return buffer && out_memory ? vkf__buffer_export(buffer, out_memory) : VKF_ERROR_INVALID_ARGUMENT;
+    if (!buffer || !out_memory)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_exported_memory memory;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(buffer->transfer->memory->device->host, "vkf_buffer_export", memory_bytes));
+    VKF_RETURN_IF_ERROR(vkf__buffer_export(buffer, &memory));
+    (void)vkf__give_sized(out_memory, memory_bytes, &memory, sizeof memory);
+    return VKF_OK;
 }
 
-vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from, vkf_buffer **out_buffer)
+vkf_status vkf_buffer_import_sized(vkf_context *context, const vkf_imported_memory *from, size_t from_bytes,
+                                   vkf_buffer **out_buffer)
 {
     vkf_buffer *buffer = NULL;
     if (!context || !from || !out_buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_buffer_import"));
+    VKF_TAKE_SIZED(&context->host, "vkf_buffer_import", vkf_imported_memory, from, from_bytes);
     VKF_RETURN_IF_ERROR(vkf__buffer_import(&context->transfer, from, &buffer));
     give(context, buffer, out_buffer);
     return VKF_OK;

@@ -78,6 +78,26 @@ vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *forma
     return status;
 }
 
+// Threads that share a context do not see each other's.
+static _Thread_local vkf__limit last_limit;
+
+const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed)
+{
+    last_limit = (vkf__limit){host, what, asked, allowed};
+    return host;
+}
+
+vkf__limit vkf__last_limit(void)
+{
+    return last_limit;
+}
+
+void vkf__forget_limit(const vkf__host *host)
+{
+    if (last_limit.host == host)
+        last_limit = (vkf__limit){0};
+}
+
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes)
 {
     size_t total;

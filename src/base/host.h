@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <vkformer/file_source.h>
 #include <vkformer/status.h>
 
 typedef struct vkf__host {
@@ -12,6 +13,9 @@ typedef struct vkf__host {
     vkf_message_fn message;  // may be NULL
     void *message_user;
     vkf_severity min_severity;
+    // While something is loaded from a caller's files: see io/source_file.h. NULL: the file system's.
+    const vkf_file_source *files;
+    const char *files_directory;
 } vkf__host;
 
 // Uses malloc and free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
@@ -31,6 +35,19 @@ void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, 
 
 // Reports an error message and returns the status, so that a failure is one line: return vkf__fail(host, ...).
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...) VKF_PRINTF(3, 4);
+
+// Notes what a TOO_LARGE is about for the calling thread, and returns the host: vkf__fail(vkf__limited(host,
+// "max_batch", batch, most), VKF_ERROR_TOO_LARGE, ...). `what` is a literal.
+const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed);
+typedef struct vkf__limit {
+    const vkf__host *host; // of whom it was noted; NULL: nothing was
+    const char *what;
+    uint64_t asked, allowed;
+} vkf__limit;
+// What the calling thread noted last.
+vkf__limit vkf__last_limit(void);
+// Forgets what it noted of a host, whose address another one may have had.
+void vkf__forget_limit(const vkf__host *host);
 
 // Zero-filled memory. NULL when memory is exhausted, count is 0 or count * size overflows. Reports no message.
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/system_file.h"
 #include "io/directory.h"
 #include "io/file.h"
@@ -152,7 +153,7 @@ vkf_status vkf__checkpoint_is_there(const vkf__host *host, const char *directory
     VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !*out_there; i++) {
         VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
-        *out_there = vkf__file_exists(path);
+        *out_there = vkf__file_is_there(host, path);
         vkf__free(host, path);
     }
     return VKF_OK;
@@ -165,7 +166,7 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
     VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
-        if (!vkf__file_exists(path)) {
+        if (!vkf__file_is_there(host, path)) {
             vkf__free(host, path);
             path = NULL;
             continue;
@@ -241,6 +242,26 @@ const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf
         if (vkf__tensor_file_find(checkpoint->files[i], tensor->name) == tensor)
             return vkf__tensor_file_path(checkpoint->files[i]);
     return checkpoint->path;
+}
+
+#define SAMPLE_BYTES 256u
+
+vkf_status vkf__checkpoint_fingerprint(const vkf__checkpoint *checkpoint, uint64_t *out_hash)
+{
+    const vkf__stored_tensor *tensor;
+    uint64_t hash = VKF_HASH_SEED;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(checkpoint, i)); i++) {
+        const size_t size = tensor->size_bytes < SAMPLE_BYTES ? (size_t)tensor->size_bytes : SAMPLE_BYTES;
+        const char *type = vkf__stored_type_name(tensor->type);
+        uint8_t sample[SAMPLE_BYTES];
+        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, 0, size, sample));
+        hash = vkf__hash(hash, tensor->name, strlen(tensor->name) + 1);
+        hash = vkf__hash(hash, type, strlen(type) + 1);
+        hash = vkf__hash(hash, tensor->shape, tensor->rank * sizeof tensor->shape[0]);
+        hash = vkf__hash(hash, sample, size);
+    }
+    *out_hash = hash;
+    return VKF_OK;
 }
 
 vkf_status vkf__checkpoint_check_unchanged(const vkf__checkpoint *checkpoint)

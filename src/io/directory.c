@@ -31,7 +31,7 @@ vkf_status vkf__directory_check(const vkf__host *host, const char *path)
 {
     vkf__file_info info;
     const char *dot = strrchr(path, '.'), *sentence = "is a file; " A_MODEL;
-    if (*path == '\0') // vkf__path_join() refuses it
+    if (host->files || *path == '\0') // vkf__path_join() refuses that
         return VKF_OK;
     if (!vkf__path_info(path, &info))
         return errno == ENOENT || errno == ENOTDIR

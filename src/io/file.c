@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/system_file.h"
+#include "io/source_file.h"
 
 #define FIRST_READ_BYTES 65536
 #define MOST_READ_BYTES ((size_t)1 << 30) // systems limit what one call reads
@@ -22,6 +23,11 @@ bool vkf__file_exists(const char *path)
 {
     vkf__file_info info;
     return vkf__entry_info(path, &info);
+}
+
+bool vkf__file_is_there(const vkf__host *host, const char *path)
+{
+    return host->files ? vkf__source_file_exists(host, path) : vkf__file_exists(path);
 }
 
 static vkf_status check_regular(const vkf__host *host, const char *path, const vkf__file_info *info)
@@ -50,7 +56,7 @@ static vkf_status open_regular(const vkf__host *host, const char *path, int *out
     return status;
 }
 
-vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
+static vkf_status read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
 {
     for (size_t done = 0; done < size_bytes;) {
         size_t part = size_bytes - done < MOST_READ_BYTES ? size_bytes - done : MOST_READ_BYTES;
@@ -67,7 +73,7 @@ vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_b
     return VKF_OK;
 }
 
-vkf_status vkf__file_check_unchanged(const vkf__file *file)
+static vkf_status check_unchanged(const vkf__file *file)
 {
     vkf__file_info now;
     if (!vkf__descriptor_info(file->descriptor, &now))
@@ -103,7 +109,8 @@ vkf_status vkf__file_open(const vkf__host *host, const char *path, vkf__file **o
     VKF_ALLOC(host, file, 1);
     file->host = *host;
     VKF_STRDUP(host, file->path, path);
-    VKF_TRY(open_regular(&file->host, file->path, &file->descriptor, &file->info));
+    VKF_TRY(host->files ? vkf__source_file_size(host, path, &file->info.size_bytes)
+                        : open_regular(&file->host, file->path, &file->descriptor, &file->info));
     *out_file = file;
     return VKF_OK;
 fail:
@@ -118,10 +125,29 @@ void vkf__file_close(vkf__file **file)
     if (!file || !*file)
         return;
     vkf__host host = (*file)->host;
-    vkf__descriptor_close((*file)->descriptor);
+    if (host.files)
+        vkf__source_file_close(&host, (*file)->path);
+    else
+        vkf__descriptor_close((*file)->descriptor);
     vkf__free(&host, (*file)->path);
     vkf__free(&host, *file);
     *file = NULL;
+}
+
+vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
+{
+    if (!file->host.files)
+        return read_at(file, offset, out_bytes, size_bytes);
+    if (offset <= file->info.size_bytes && size_bytes <= file->info.size_bytes - offset)
+        return vkf__source_file_read_at(&file->host, file->path, offset, out_bytes, size_bytes);
+    return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: it ends before byte %" PRIu64 " of %" PRIu64, file->path,
+                     offset + size_bytes, file->info.size_bytes);
+}
+
+// A caller's source answers for its files itself.
+vkf_status vkf__file_check_unchanged(const vkf__file *file)
+{
+    return file->host.files ? VKF_OK : check_unchanged(file);
 }
 
 const char *vkf__file_path(const vkf__file *file)
@@ -170,8 +196,29 @@ fail:
     return status;
 }
 
+static vkf_status read_source(const vkf__host *host, const char *path, size_t max_bytes, vkf__file_bytes *out_bytes)
+{
+    vkf_status status = VKF_OK;
+    uint8_t *data = NULL;
+    uint64_t size = 0;
+    VKF_RETURN_IF_ERROR(vkf__source_file_size(host, path, &size));
+    if (size > max_bytes)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: longer than the %zu bytes that are allowed", path, max_bytes);
+    if (size > 0)
+        VKF_ALLOC(host, data, (size_t)size);
+    VKF_TRY(vkf__source_file_read_at(host, path, 0, data, (size_t)size));
+    *out_bytes = (vkf__file_bytes){.data = data, .size_bytes = (size_t)size};
+    data = NULL;
+fail:
+    vkf__source_file_close(host, path);
+    vkf__free(host, data);
+    return status;
+}
+
 vkf_status vkf__file_read(const vkf__host *host, const char *path, size_t max_bytes, vkf__file_bytes *out_bytes)
 {
+    if (host->files)
+        return read_source(host, path, max_bytes, out_bytes);
     FILE *stream = NULL;
     vkf_status status = open_stream(host, path, &stream);
     if (status != VKF_OK)

@@ -39,5 +39,7 @@ void vkf__file_bytes_free(const vkf__host *host, vkf__file_bytes *bytes);
 // Whether something is at the path; reading it may still fail. A symbolic link that leads nowhere counts, so that
 // reading it fails with a message: its missing target must not pass for a file that the model can do without.
 bool vkf__file_exists(const char *path);
+// The same for a path that may be of the host's own source of files.
+bool vkf__file_is_there(const vkf__host *host, const char *path);
 
 #endif

@@ -16,13 +16,16 @@
 vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host)
 {
     const vkf_device_choice *choice = &desc->device;
-    VKF_RETURN_IF_ERROR(vkf__host_init(out_host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
+    VKF_RETURN_IF_ERROR(
+        vkf__host_init(out_host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
     VKF_RETURN_IF_ERROR(
         vkf__check_reserved(out_host, "context", "vkf_device_choice", choice->reserved, sizeof choice->reserved));
+    vkf__forget_limit(out_host);
     const vkf_external_device *external = desc->external;
     if (!external)
         return VKF_OK;
-    return vkf__check_reserved(out_host, "context", "vkf_external_device", external->reserved, sizeof external->reserved);
+    return vkf__check_reserved(out_host, "context", "vkf_external_device", external->reserved,
+                               sizeof external->reserved);
 }
 
 static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "model/beam_search.h"
+#include "model/cached_rows.h"
 #include "model/finite.h"
 #include "model/generation.h"
 #include "model/session_run.h"
@@ -213,7 +214,8 @@ static vkf_status search(beam_run *run)
     uint32_t live = 0;
     for (uint32_t i = 0; i < run->batch; i++)
         VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, i, i, NULL, 0));
-    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, run->candidates));
+    vkf__rows_forget(g->session);
+    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, 0, run->candidates));
     g->prompted_ns = vkf__now_ns();
     VKF_RETURN_IF_ERROR(advance(run, true, &live));
     if (live > 0)

@@ -14,7 +14,7 @@ static vkf_encode_options options_of(const vkf_embedder *embedder, vkf_encode_op
     vkf_encode_options options = given;
     if (options.truncation == VKF_TRUNCATION_FROM_FILE || options.truncation == VKF_TRUNCATION_NONE) {
         options.truncation = VKF_TRUNCATION_LONGEST_FIRST;
-        options.truncate_left = embedder->text.tokenizer.truncation.left;
+        options.truncate_left = embedder->text.tokenizer->parts.truncation.left;
     }
     if (options.max_length == 0 || options.max_length > embedder->max_tokens)
         options.max_length = embedder->max_tokens;
@@ -59,9 +59,10 @@ static vkf_status encode(vkf_embedder *embedder, const vkf_embed_args *args, con
     VKF_TRY(vkf__text_model_encode(&embedder->text, &text, pair, &options, out_encoding));
     // Truncation cuts a text once, but a template may repeat it.
     if (out_encoding->count > embedder->max_tokens)
-        status = vkf__fail(host, VKF_ERROR_TOO_LARGE,
-                           "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
-                           embedder->text.tokenizer_path, index, out_encoding->count, embedder->max_tokens);
+        status =
+            vkf__fail(vkf__limited(host, "max_tokens", out_encoding->count, embedder->max_tokens), VKF_ERROR_TOO_LARGE,
+                      "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
+                      embedder->text.tokenizer_path, index, out_encoding->count, embedder->max_tokens);
 fail:
     vkf__free(host, both);
     return status;
@@ -77,7 +78,8 @@ static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, c
 
 static bool is_special(const vkf_embedder *embedder, const vkf_encoding *encoding, uint32_t token)
 {
-    const vkf__added_token *added = vkf__added_token_by_id(&embedder->text.tokenizer.added, encoding->ids[token]);
+    const vkf__added_token *added =
+        vkf__added_token_by_id(&embedder->text.tokenizer->parts.added, encoding->ids[token]);
     return encoding->special_tokens_mask[token] || (added && added->special);
 }
 

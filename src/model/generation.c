@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/cached_rows.h"
 #include "model/finite.h"
 #include "model/session_run.h"
+
+// Rows move for the sake of a quarter of the prompt.
+#define LEAST_SHARE 4
 
 static void generation_free(vkf__generation *g)
 {
@@ -108,7 +112,7 @@ vkf__session_sizes vkf__generation_step(const vkf__generation *g, uint32_t made)
         .target_len = 1,
         .target_past = vkf__prompt_end(g->session, &g->prompt) + made - 1,
         .logit_rows = 1,
-        .samples = true,
+        .samples = !g->args->choose,
     };
 }
 
@@ -141,6 +145,8 @@ static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, i
 static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, uint32_t *out_live)
 {
     *out_live = 0;
+    if (g->args->choose)
+        VKF_RETURN_IF_ERROR(vkf__generation_choose(g, made, ended));
     for (uint32_t row = 0; row < g->args->batch; row++) {
         int32_t token = 0;
         if (ended[row])
@@ -154,12 +160,56 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
     return VKF_OK;
 }
 
-// Runs the step that reads new token number `made` - 1. The one behind it may follow at once: the device wrote the
+// Runs the step that reads new token number `made` - 1. The one behind it may follow at once where the device wrote the
 // token that it reads. (A token that the model forces is the first, which comes with the prompt, or the last.)
 static vkf_status step(const vkf__generation *g, uint32_t made)
 {
     const vkf__session_sizes sizes = vkf__generation_step(g, made), next = vkf__generation_step(g, made + 1);
-    return vkf__session_step(g->session, &sizes, made + 1 < g->max_new ? &next : NULL);
+    return vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL);
+}
+
+// Rotations that depend on the length of the text would differ from those of the keys that are kept.
+static bool reuses(const vkf__generation *g)
+{
+    const vkf_model_config *config = &g->session->model->config;
+    return g->args->reuse_cache && g->session->rows && g->session->desc.attention_weights == 0 &&
+           config->rotary.dynamic_from == 0 && config->window_rotary.dynamic_from == 0;
+}
+
+// Moving rows within the cache costs some submissions for each layer.
+static bool pays(const vkf__generation *g, const uint32_t *keep)
+{
+    bool moves = false;
+    for (uint32_t row = 0; row < g->args->batch; row++)
+        moves = moves || g->session->rows[row].begin != vkf__prompt_padding(g->session, &g->prompt, row);
+    return !moves || vkf__rows_first(g->session, &g->prompt, keep) >= g->prompt.len / LEAST_SHARE;
+}
+
+// Keeps of each row what its prompt begins with. The last token of a prompt always runs, for its logits.
+static vkf_status align_cache(vkf__generation *g)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &g->session->context->host;
+    const int32_t *tokens = g->args->prompt_ids;
+    uint32_t *keep = NULL;
+    VKF_ALLOC(host, keep, g->args->batch);
+    for (uint32_t row = 0; reuses(g) && row < g->args->batch; row++) {
+        keep[row] = vkf__row_common(g->session, row, tokens, g->args->prompt_lengths[row] - 1);
+        tokens += g->args->prompt_lengths[row];
+    }
+    VKF_TRY(vkf__rows_align(g->session, &g->prompt, reuses(g) && pays(g, keep) ? keep : NULL, &g->first));
+fail:
+    vkf__free(host, keep);
+    return status;
+}
+
+// The last token of a row was chosen, but has not run.
+static void remember(const vkf__generation *g)
+{
+    vkf__rows_keep(g->session, &g->prompt);
+    for (uint32_t row = 0; row < g->args->batch; row++)
+        if (g->lengths[row] > 0)
+            vkf__row_add(g->session, row, g->ids + (size_t)row * g->max_new, g->lengths[row] - 1);
 }
 
 static vkf_status generate_tokens(vkf__generation *g)
@@ -171,13 +221,15 @@ static vkf_status generate_tokens(vkf__generation *g)
     VKF_ALLOC(host, ended, g->args->batch);
     for (uint32_t row = 0; row < g->args->batch; row++)
         VKF_TRY(vkf__generation_write_seen(g, row, row, NULL, 0));
-    VKF_TRY(vkf__prompt_run(g->session, g->args, &g->prompt, 0));
+    VKF_TRY(align_cache(g));
+    VKF_TRY(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0));
     g->prompted_ns = vkf__now_ns();
     VKF_TRY(take_tokens(g, 0, ended, &live));
     for (uint32_t made = 1; made < g->max_new && live > 0; made++) {
         VKF_TRY(step(g, made));
         VKF_TRY(take_tokens(g, made, ended, &live));
     }
+    remember(g);
 fail:
     vkf__session_drop_step(g->session);
     vkf__free(host, ended);
@@ -195,6 +247,20 @@ static vkf_status check_sampling(const vkf_session *session, const vkf_sampling 
                      "sampling: temperature or repetition_penalty is below 0, or top_p or min_p not between 0 and 1");
 }
 
+static vkf_status check_choice(const vkf_session *session, const vkf_generate_args *args)
+{
+    const vkf__host *host = &session->context->host;
+    const vkf_sampling *s = &args->sampling;
+    if (!args->choose)
+        return VKF_OK;
+    if (args->beams.num_beams > 1)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "beam search does not let the caller choose: give no `choose`");
+    if (s->temperature != 0.0f || s->top_k > 0 || s->top_p != 0.0f || s->min_p != 0.0f || s->repetition_penalty != 0.0f)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "`choose` chooses the tokens: leave all fields of `sampling` zero");
+    return VKF_OK;
+}
+
 static vkf_status check_beams(const vkf_session *session, const vkf_generate_args *args)
 {
     const vkf__host *host = &session->context->host;
@@ -202,7 +268,8 @@ static vkf_status check_beams(const vkf_session *session, const vkf_generate_arg
     if (beams->num_beams < 2)
         return VKF_OK;
     if (beams->num_beams > session->desc.max_beams)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%u beams beyond the session's %u", beams->num_beams,
+        return vkf__fail(vkf__limited(host, "max_beams", beams->num_beams, session->desc.max_beams),
+                         VKF_ERROR_TOO_LARGE, "%u beams beyond the session's %u", beams->num_beams,
                          session->desc.max_beams);
     if (!isfinite(beams->length_penalty) || beams->early_stopping >= VKF_EARLY_STOPPING_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
@@ -227,18 +294,22 @@ static vkf_sampling complete_sampling(vkf_sampling sampling)
 
 vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens)
 {
+    const vkf__host *host = &session->context->host;
     const vkf_session_desc *desc = &session->desc;
     uint32_t context = desc->max_target_len, needed = new_tokens > 0 ? new_tokens : 1;
     bool source = vkf__facts_of(&session->model->config)->encodes;
     if (source && longest <= desc->max_source_len && needed < context)
         return VKF_OK;
     if (source)
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+        return vkf__fail(longest > desc->max_source_len
+                             ? vkf__limited(host, "max_source_len", longest, desc->max_source_len)
+                             : vkf__limited(host, "max_target_len", needed + (uint64_t)1, context),
+                         VKF_ERROR_TOO_LARGE,
                          "the context is full: a text of %u tokens and %u new ones, there is room for %u and %u",
                          longest, needed, desc->max_source_len, context - 1);
     if (longest < context && needed <= context - longest)
         return VKF_OK;
-    return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+    return vkf__fail(vkf__limited(host, "max_target_len", longest + (uint64_t)needed, context), VKF_ERROR_TOO_LARGE,
                      "the context is full: a prompt of %u tokens and %u new ones, there is room for %u", longest,
                      needed, context);
 }
@@ -293,7 +364,9 @@ static vkf_generation_cost cost_of(const vkf__generation *g)
         .new_ns = vkf__now_ns() - g->prompted_ns,
     };
     for (uint32_t row = 0; row < g->args->batch; row++) {
+        const uint32_t padding = vkf__prompt_padding(g->session, &g->prompt, row);
         cost.prompt_tokens += g->args->prompt_lengths[row];
+        cost.reused_tokens += g->first > padding ? g->first - padding : 0;
         cost.new_tokens += g->lengths[row] > 0 ? g->lengths[row] - 1 : 0;
     }
     return cost;
@@ -315,6 +388,7 @@ vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *
     vkf_status status = VKF_OK;
     vkf__generation g = {.session = session, .args = args};
     VKF_TRY(check_sampling(session, &args->sampling));
+    VKF_TRY(check_choice(session, args));
     VKF_TRY(check_beams(session, args));
     VKF_TRY(make_prompt(&g));
     VKF_TRY(make_generated(&g));

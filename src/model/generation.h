@@ -9,6 +9,7 @@ typedef struct vkf__generation {
     vkf_session *session;
     const vkf_generate_args *args;
     vkf__prompt prompt;
+    uint32_t first; // the place of the prompt from which on it runs
     uint32_t max_new;
     int32_t *ids; // (batch, max_new), padded
     uint32_t *lengths;
@@ -35,6 +36,9 @@ VKF_MUST_CHECK vkf_status vkf__generation_write_seen(const vkf__generation *g, u
 
 // The sizes of the step that reads new token number `made` - 1; the caller completes them.
 vkf__session_sizes vkf__generation_step(const vkf__generation *g, uint32_t made);
+
+// generation_choice.c: has the caller choose new token number `made` of each row that has not ended, and writes it.
+VKF_MUST_CHECK vkf_status vkf__generation_choose(const vkf__generation *g, uint32_t made, const bool *ended);
 
 // beam_generation.c: generates by beam search instead of one token at a time.
 VKF_MUST_CHECK vkf_status vkf__generate_by_beams(vkf__generation *g);

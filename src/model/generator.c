@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/batch_order.h"
+#include "model/cached_rows.h"
 #include "model/session_run.h"
 #include "model/stop_strings.h"
 #include "model/text_stream.h"
@@ -16,7 +17,7 @@ typedef struct generator_run {
     vkf__ranked *order;        // (count)
     vkf_continuation *out;     // (count)
     vkf__text_stream *streams; // (max_batch), of the rows of a batch
-    const vkf__ranked *rows;   // of the batch
+    vkf__ranked *rows;         // of the batch
     vkf_generation_cost cost;
     bool *silent;               // (max_batch): the caller wants no more of the row's text
     vkf_status callback_status; // the status of a callback that failed
@@ -55,12 +56,18 @@ static bool take_token(void *user, uint32_t row, int32_t token)
     return show(run, row, shown) && !stream->stopped;
 }
 
+static int32_t choose(void *user, uint32_t row, float *logits, uint32_t vocab)
+{
+    const generator_run *run = user;
+    return run->args->choose(run->args->choose_user, run->rows[row].index, logits, vocab);
+}
+
 // For beam search, which makes texts only at its end. A failure is reported after the run, by callback_status.
 static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint32_t count)
 {
     (void)row;
     generator_run *run = user;
-    const vkf__stop_strings strings = {&run->generator->text.tokenizer, run->args->stops, run->args->stop_count};
+    const vkf__stop_strings strings = {&run->generator->text.tokenizer->parts, run->args->stops, run->args->stop_count};
     bool ends = false;
     vkf_status status = vkf__ends_with_stop(&strings, tokens, count, &ends);
     if (status != VKF_OK)
@@ -99,6 +106,33 @@ static vkf_status keep(generator_run *run, uint32_t row, const int32_t *ids, uin
     return VKF_OK;
 }
 
+static uint32_t common(const generator_run *run, uint32_t row, uint32_t index)
+{
+    const int32_t *tokens = NULL;
+    const uint32_t count = tokens_of(run, index, &tokens);
+    return vkf__row_common(run->generator->session, row, tokens, count);
+}
+
+// Gives each row of the cache the prompt of the batch that goes on from most of what it holds. Where tokens are drawn
+// the rows stay as they are, because what is drawn depends on them.
+static void match_rows(const generator_run *run, uint32_t count)
+{
+    const vkf_generator *generator = run->generator;
+    if (generator->whole_prompts || !generator->session->rows || run->args->sampling.temperature > 0.0f)
+        return;
+    for (uint32_t row = 0; row < count; row++) {
+        uint32_t best = row, longest = common(run, row, run->rows[row].index);
+        for (uint32_t other = row + 1; other < count; other++) {
+            const uint32_t length = common(run, row, run->rows[other].index);
+            best = length > longest ? other : best;
+            longest = length > longest ? length : longest;
+        }
+        const vkf__ranked chosen = run->rows[best];
+        run->rows[best] = run->rows[row];
+        run->rows[row] = chosen;
+    }
+}
+
 // Puts the prompts of a batch one after the other.
 static vkf_status gather(const generator_run *run, uint32_t count, int32_t **out_ids, uint32_t *out_lengths,
                          uint32_t *out_longest)
@@ -134,11 +168,12 @@ static vkf_status generate(generator_run *run, vkf_generate_args *args, uint32_t
     args->out_cost = &cost;
     run->callback_status = VKF_OK;
     for (uint32_t row = 0; row < args->batch; row++)
-        vkf__text_stream_init(&run->streams[row], &run->generator->text.tokenizer, run->args->stops,
+        vkf__text_stream_init(&run->streams[row], &run->generator->text.tokenizer->parts, run->args->stops,
                               run->args->stop_count);
     VKF_TRY(vkf__session_generate(run->generator->session, args));
     VKF_TRY(run->callback_status);
     run->cost.prompt_tokens += args->out_cost->prompt_tokens;
+    run->cost.reused_tokens += args->out_cost->reused_tokens;
     run->cost.prompt_ns += args->out_cost->prompt_ns;
     run->cost.new_tokens += args->out_cost->new_tokens;
     run->cost.new_ns += args->out_cost->new_ns;
@@ -161,6 +196,7 @@ static vkf_status run_batch(generator_run *run, uint32_t count)
     int32_t *ids = NULL;
     uint32_t longest = 0;
     VKF_ALLOC(host, lengths, count);
+    match_rows(run, count);
     VKF_TRY(gather(run, count, &ids, lengths, &longest));
     uint32_t wanted = run->args->max_new_tokens;
     VKF_TRY(vkf__session_check_room(run->generator->session, longest, wanted));
@@ -173,6 +209,9 @@ static vkf_status run_batch(generator_run *run, uint32_t count)
         .beams = run->args->beams,
         .ends = run->args->beams.num_beams > 1 && run->args->stop_count > 0 ? ends_with_stop : NULL,
         .ends_user = run,
+        .choose = run->args->choose ? choose : NULL,
+        .choose_user = run,
+        .reuse_cache = !run->generator->whole_prompts,
         .on_token = take_token,
         .on_token_user = run,
         .progress = run->args->progress,

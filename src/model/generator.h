@@ -12,6 +12,7 @@ struct vkf_generator {
     vkf__text_model text;
     vkf_session *session;
     uint32_t max_batch, max_context;
+    bool whole_prompts;
 };
 
 VKF_MUST_CHECK vkf_status vkf__generator_run(vkf_generator *generator, const vkf_generator_args *args);

@@ -1,6 +1,8 @@
 // Loads a model onto the device, or plans what it would take there.
 #include "model/model.h"
 
+#include "base/hash.h"
+#include "io/source_file.h"
 #include "kernel/memory_plan.h"
 #include "model/family.h"
 #include "model/model_directory.h"
@@ -8,21 +10,22 @@
 #include "op/layer_norm.h"
 
 // Nothing is read from a described device's weights, so they need not be there.
-static vkf_status open_weights(const vkf_context *context, const char *directory, vkf__model_source *s)
+static vkf_status open_weights(const vkf_context *context, const vkf__host *host, const char *directory,
+                               vkf__model_source *s)
 {
     bool there = true;
     if (vkf__device_is_described(&context->device))
-        VKF_RETURN_IF_ERROR(vkf__model_has_weights(&context->host, directory, &there));
-    return there ? vkf__model_source_open(&context->host, directory, s) : VKF_OK;
+        VKF_RETURN_IF_ERROR(vkf__model_has_weights(host, directory, &there));
+    return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
-    const vkf__host *host = &context->host;
+    const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
         VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
-        VKF_RETURN_IF_ERROR(open_weights(context, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_weights(context, host, desc->directory, s));
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
@@ -92,17 +95,33 @@ static vkf__weight_storage storage_of(const vkf_context *context, const vkf_mode
 static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf__model_source *source,
                              vkf_model **out_model)
 {
+    vkf_status status = VKF_OK;
     vkf_model *model = NULL;
     VKF_ALLOC_OR_RETURN(&context->host, model, 1);
     vkf__context_hold(context, VKF_MADE_MODEL);
     model->context = context;
     model->references = 1;
     model->config = source->config;
+    if (desc->directory && !desc->files)
+        VKF_STRDUP(&context->host, model->directory, desc->directory);
     model->precision = settled_precision(context, desc, source);
     if (desc->precision == VKF_MODEL_PRECISION_AUTO && model->precision != VKF_MODEL_PRECISION_F32)
         vkf__log(&context->host, VKF_SEVERITY_INFO, "the model is kept in 16 bits, as its file has it");
     model->dtype = storage_of(context, desc, source).activations;
     *out_model = model;
+    return VKF_OK;
+fail:
+    vkf_model_destroy(&model);
+    return status;
+}
+
+static vkf_status take_fingerprint(vkf_model *model, const vkf__checkpoint *checkpoint, vkf__weight_storage storage)
+{
+    const uint32_t kept[] = {(uint32_t)storage.activations, (uint32_t)storage.weights, (uint32_t)storage.linear};
+    if (!vkf__facts_of(&model->config)->prompts)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(checkpoint, &model->fingerprint));
+    model->fingerprint = vkf__hash(model->fingerprint, kept, sizeof kept);
     return VKF_OK;
 }
 
@@ -113,6 +132,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_model *model = NULL;
     VKF_TRY(open_source(context, desc, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
+    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     *out_model = model;
     model = NULL;
@@ -142,6 +162,7 @@ void vkf__model_drop(vkf_model *model)
     if (atomic_fetch_sub(&model->references, 1) > 1)
         return;
     vkf__weights_free(context, &model->weights);
+    vkf__free(&context->host, model->directory);
     vkf__free(&context->host, model);
     vkf__context_drop(context, VKF_MADE_MODEL);
 }

@@ -7,9 +7,11 @@
 struct vkf_model {
     vkf_context *context;
     atomic_size_t references; // one of the owner, and one of each session
+    char *directory;          // that it came from; NULL: none of the file system's
     vkf_model_config config;
     vkf_model_precision precision; // never AUTO
     vkf_dtype dtype;               // of activations
+    uint64_t fingerprint;          // of a DECODER's weights and how they are kept: its caches are good for no other
     vkf__weights weights;
 };
 

@@ -1,4 +1,5 @@
 // Checks the descriptor of a model before anything is opened.
+#include "io/source_file.h"
 #include "model/model.h"
 
 #include "base/sized.h"
@@ -41,5 +42,7 @@ vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *de
     if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
                          (int)desc->quantization);
-    return desc->config ? check_reserved(host, desc->config, function) : VKF_OK;
+    if (desc->config)
+        VKF_RETURN_IF_ERROR(check_reserved(host, desc->config, function));
+    return vkf__source_check(host, desc->files, function);
 }

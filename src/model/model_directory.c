@@ -30,7 +30,7 @@ static vkf_status load_generation(const vkf__host *host, const char *directory, 
     json_t *root = NULL;
     VKF_TRY(vkf__path_join(host, directory, "generation_config.json", &path));
     VKF_TRY(vkf__path_join(host, directory, "config.json", &older));
-    bool own = vkf__file_exists(path);
+    bool own = vkf__file_is_there(host, path);
     VKF_TRY(vkf__json_load(host, own ? path : older, &root));
     if (own) {
         config->forced_bos = config->forced_eos = false;

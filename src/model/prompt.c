@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/cached_rows.h"
 #include "model/rotary_rows.h"
 #include "model/session_run.h"
 
@@ -73,17 +74,39 @@ fail:
     return status;
 }
 
+uint32_t vkf__prompt_padding(const vkf_session *session, const vkf__prompt *prompt, uint32_t row)
+{
+    return has_source(session) ? 0 : (uint32_t)prompt->ids[row * row_of(session, prompt)];
+}
+
+const int32_t *vkf__prompt_tokens(const vkf_session *session, const vkf__prompt *prompt, uint32_t row)
+{
+    return prompt->ids + row * row_of(session, prompt) + vkf__ids_lead(session) +
+           vkf__prompt_padding(session, prompt, row);
+}
+
+// The key mask of a row hides its padding. A row that has as much of it as before needs no new mask.
+static vkf_status write_mask(vkf_session *session, const vkf__prompt *p, uint32_t row, uint32_t to)
+{
+    const vkf__span *mask = &session->spans.target_key_mask;
+    const uint32_t context = session->desc.max_target_len, padding = vkf__prompt_padding(session, p, row);
+    vkf__cached_row *cached = &session->rows[to];
+    if (!vkf__present(mask) || cached->hidden == padding)
+        return VKF_OK;
+    cached->hidden = UINT32_MAX;
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(mask->buffer, mask->offset_bytes + (uint64_t)to * context,
+                                         p->hidden + (size_t)row * context, context));
+    cached->hidden = padding;
+    return VKF_OK;
+}
+
 static vkf_status write_row(vkf_session *session, const vkf__prompt *p, uint32_t row, uint32_t to)
 {
-    const vkf__span *ids = &session->spans.target_ids, *mask = &session->spans.target_key_mask;
-    uint32_t context = session->desc.max_target_len;
+    const vkf__span *ids = &session->spans.target_ids;
     VKF_RETURN_IF_ERROR(vkf_buffer_write(ids->buffer,
                                          ids->offset_bytes + (uint64_t)to * vkf__ids_row(session) * sizeof(int32_t),
                                          p->ids + row * row_of(session, p), row_of(session, p) * sizeof(int32_t)));
-    if (vkf__present(mask))
-        VKF_RETURN_IF_ERROR(vkf_buffer_write(mask->buffer, mask->offset_bytes + (uint64_t)to * context,
-                                             p->hidden + (size_t)row * context, context));
-    return VKF_OK;
+    return write_mask(session, p, row, to);
 }
 
 vkf_status vkf__prompt_write(vkf_session *session, const vkf__prompt *prompt, uint32_t beams)
@@ -119,7 +142,7 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         .source_len = p->len,
         .target_len = 1,
         .logit_rows = 1,
-        .samples = candidates == 0,
+        .samples = candidates == 0 && !args->choose,
         .searches = candidates > 0,
         .candidates = candidates,
         .project_memory = true,
@@ -134,20 +157,20 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
 }
 
 vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *prompt,
-                           uint32_t candidates)
+                           uint32_t first, uint32_t candidates)
 {
     uint32_t part = session->desc.max_prompt_len, len = prompt->len;
     if (has_source(session))
         return run_source(session, args, prompt, candidates);
     VKF_RETURN_IF_ERROR(vkf__prompt_write(session, prompt, 1));
-    for (uint32_t past = 0; past < len; past += part) {
+    for (uint32_t past = first; past < len; past += part) {
         bool last = len - past <= part;
         const vkf__session_sizes sizes = {
             .batch = prompt->batch,
             .target_len = last ? len - past : part,
             .target_past = past,
             .logit_rows = last ? 1 : 0,
-            .samples = last && candidates == 0,
+            .samples = last && candidates == 0 && !args->choose,
             .searches = last && candidates > 0,
             .candidates = last ? candidates : 0,
         };
@@ -175,7 +198,7 @@ vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_arg
 {
     vkf_status status = VKF_OK;
     const vkf_session_desc *desc = &session->desc;
-    uint32_t part = desc->max_prompt_len, len = args->target_len;
+    uint32_t part = desc->max_prompt_len, len = args->target_len, first = 0;
     vkf__prompt p = {0};
     if (args->out_logits && desc->max_logit_rows < part)
         part = desc->max_logit_rows;
@@ -184,8 +207,9 @@ vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_arg
         uint32_t padding = args->target_starts ? args->target_starts[row] : 0;
         vkf__prompt_set(session, &p, row, args->target_ids + (size_t)row * len + padding, len - padding);
     }
+    VKF_TRY(vkf__rows_align(session, &p, NULL, &first));
     VKF_TRY(vkf__prompt_write(session, &p, 1));
-    for (uint32_t past = 0; past < len; past += part) {
+    for (uint32_t past = first; past < len; past += part) {
         uint32_t positions = len - past < part ? len - past : part;
         const vkf__session_sizes sizes = {
             .batch = args->batch,
@@ -197,6 +221,7 @@ vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_arg
         if (args->out_logits)
             VKF_TRY(read_logits(session, &sizes, len, args->out_logits));
     }
+    vkf__rows_keep(session, &p);
 fail:
     vkf__prompt_free(session, &p);
     return status;

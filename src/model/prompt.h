@@ -20,14 +20,19 @@ void vkf__prompt_free(const vkf_session *session, vkf__prompt *prompt);
 void vkf__prompt_set(const vkf_session *session, const vkf__prompt *prompt, uint32_t row, const int32_t *tokens,
                      uint32_t count);
 
+// The number of padding tokens before a row of a DECODER's prompt, and the tokens behind them.
+uint32_t vkf__prompt_padding(const vkf_session *session, const vkf__prompt *prompt, uint32_t row);
+const int32_t *vkf__prompt_tokens(const vkf_session *session, const vkf__prompt *prompt, uint32_t row);
+
 // Writes the prompts into the session. Each fills `beams` rows, side by side.
 VKF_MUST_CHECK vkf_status vkf__prompt_write(vkf_session *session, const vkf__prompt *prompt, uint32_t beams);
 
-// Runs the whole prompt and chooses the first new token of each sequence or, if `candidates` is above 0, finds that
-// many candidates for it. Of `args` only the lengths and the progress are used. Statuses: CANCELLED, and those of a
-// run.
+// Runs the prompt from place `first` on, which is 0 but for a DECODER whose cache holds what is before it. It chooses
+// the first new token of each sequence or, if `candidates` is above 0, finds that many candidates for it. Of `args`
+// the lengths, the progress and whether there is a `choose` are used, which has nothing chosen. Statuses: CANCELLED,
+// and those of a run.
 VKF_MUST_CHECK vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args,
-                                          const vkf__prompt *prompt, uint32_t candidates);
+                                          const vkf__prompt *prompt, uint32_t first, uint32_t candidates);
 // The position of the first new token.
 uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt);
 

@@ -72,7 +72,7 @@ static vkf_status read_kind(const vkf__host *host, const char *directory, bool *
     char *path = NULL;
     json_t *root = NULL;
     VKF_TRY(vkf__path_join(host, directory, "config_sentence_transformers.json", &path));
-    if (vkf__file_exists(path))
+    if (vkf__file_is_there(host, path))
         VKF_TRY(vkf__json_load(host, path, &root));
     const char *type = json_string_value(json_object_get(root, "model_type"));
     *out_embeds = !type || strcmp(type, "CrossEncoder") != 0;
@@ -91,7 +91,7 @@ vkf_status vkf__sentence_list_load(const vkf__host *host, const char *directory,
     char *path = NULL;
     vkf__sentence_list list = {.count = 0};
     VKF_TRY(vkf__path_join(host, directory, "modules.json", &path));
-    if (vkf__file_exists(path)) {
+    if (vkf__file_is_there(host, path)) {
         VKF_TRY(read_list(host, path, &list));
         VKF_TRY(read_kind(host, directory, &list.embeds));
     }
@@ -126,7 +126,7 @@ static vkf_status load_config(const vkf__host *host, const char *directory, cons
     json_t *root = NULL;
     VKF_TRY(vkf__path_join(host, directory, *module->folder ? module->folder : ".", &within));
     VKF_TRY(vkf__path_join(host, within, "config.json", &path));
-    if (module->kind != VKF_SENTENCE_NORMALIZE || (*module->folder && vkf__file_exists(path)))
+    if (module->kind != VKF_SENTENCE_NORMALIZE || (*module->folder && vkf__file_is_there(host, path)))
         VKF_TRY(vkf__json_load(host, path, &root));
     VKF_TRY(vkf__sentence_config_read(host, path, root, module->kind, in_dim, out_module));
 fail:

@@ -120,7 +120,7 @@ vkf_status vkf__sentence_settings_load(const vkf__host *host, const char *direct
     vkf__sentence_settings settings = {0};
     VKF_TRY(vkf__sentence_list_load(host, directory, &list));
     VKF_TRY(vkf__path_join(host, directory, "config_sentence_transformers.json", &path));
-    if (list.embeds && vkf__file_exists(path))
+    if (list.embeds && vkf__file_is_there(host, path))
         VKF_TRY(vkf__json_load(host, path, &root));
     VKF_TRY(read(host, path, root, &settings));
     *out_settings = settings;

@@ -86,7 +86,7 @@ static vkf_status load_file(const vkf__host *host, const char *directory, const 
                             char **out_path)
 {
     VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, name, out_path));
-    if (vkf__file_exists(*out_path))
+    if (vkf__file_is_there(host, *out_path))
         VKF_RETURN_IF_ERROR(vkf__json_load(host, *out_path, out_root));
     return VKF_OK;
 }

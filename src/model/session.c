@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernel/memory_plan.h"
+#include "model/cached_rows.h"
 #include "model/relative_bias.h"
 #include "model/rotary_rows.h"
 
@@ -184,6 +185,7 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     VKF_TRY(plan_session(session, model, desc, true, &layout));
     VKF_TRY(make_buffers(session, &layout));
     VKF_TRY(vkf__kept_attention_make(session));
+    VKF_TRY(vkf__rows_make(session));
     VKF_TRY(record_stages(session));
     *out_session = session;
     return VKF_OK;
@@ -206,6 +208,7 @@ static void free_host_side(vkf_session *session)
     vkf__free(host, session->spans.cross_v);
     vkf__free(host, session->caches);
     vkf__kept_attention_free(session);
+    vkf__rows_free(session);
 }
 
 void vkf_session_destroy(vkf_session **session)

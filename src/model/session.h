@@ -37,6 +37,7 @@ enum { VKF_FLIGHTS = 2 };
 
 typedef struct vkf__stage vkf__stage;
 typedef struct vkf__session_sizes vkf__session_sizes;
+typedef struct vkf__cached_row vkf__cached_row;
 
 // Emits the dispatches of a stage into its work, for runs of these sizes.
 typedef vkf_status (*vkf__stage_emitter)(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
@@ -161,10 +162,12 @@ struct vkf_session {
     vkf__session_sizes sizes; // of the last run
     vkf_sampling sampling;    // how the next tokens are chosen; completed
     uint32_t record_count;
-    bool encoded;       // there is a memory
-    bool memory_cached; // the cross caches hold its keys and values
-    int last_group;     // of the last run, for timings; -1: none
-    vkf_run_cost cost;  // of the last run
+    bool encoded;          // there is a memory
+    bool memory_cached;    // the cross caches hold its keys and values
+    int last_group;        // of the last run, for timings; -1: none
+    vkf_run_cost cost;     // of the last run
+    vkf__cached_row *rows; // (max_batch * max_beams), of a DECODER: see model/cached_rows.h
+    int32_t *row_ids;      // (max_batch, max_target_len)
     vkf__kept_attention kept[VKF_KEPT_COUNT];
     float *attention_read;      // scratch: one layer's weights, as read from the device
     vkf__plan_watcher *watcher; // of its planning; NULL: none

@@ -8,8 +8,7 @@
 
 #define CHUNK 4096u
 
-// Host arrays are f32, whatever dtype the span has.
-static vkf_status write_floats(const vkf__span *span, const float *values, uint64_t count)
+vkf_status vkf__span_write_floats(const vkf__span *span, const float *values, uint64_t count)
 {
     uint16_t halves[CHUNK];
     if (span->dtype == VKF_DTYPE_F32)
@@ -23,7 +22,7 @@ static vkf_status write_floats(const vkf__span *span, const float *values, uint6
     return VKF_OK;
 }
 
-static vkf_status read_floats(const vkf__span *span, float *out_values, uint64_t count)
+vkf_status vkf__span_read_floats(const vkf__span *span, float *out_values, uint64_t count)
 {
     uint16_t halves[CHUNK];
     if (span->dtype == VKF_DTYPE_F32)
@@ -181,7 +180,8 @@ static vkf_status write_source(vkf_session *session, const vkf_encode_args *args
         VKF_RETURN_IF_ERROR(write_padding(session, args));
     } else {
         const vkf_attention_mask *mask = &session->desc.source_mask;
-        VKF_RETURN_IF_ERROR(write_floats(&s->memory, args->source, positions * session->model->config.d_model));
+        VKF_RETURN_IF_ERROR(
+            vkf__span_write_floats(&s->memory, args->source, positions * session->model->config.d_model));
         VKF_RETURN_IF_ERROR(write_mask(&s->source_mask, args->source_mask,
                                        mask_count(session, mask, args->source_len, args->source_len)));
         VKF_RETURN_IF_ERROR(
@@ -222,12 +222,12 @@ static vkf_status read_encoded(const vkf_session *session, const vkf_encode_args
     uint64_t d_model = session->model->config.d_model;
     if (args->out_memory)
         VKF_RETURN_IF_ERROR(
-            read_floats(&session->spans.memory, args->out_memory, args->batch * d_model * args->source_len));
+            vkf__span_read_floats(&session->spans.memory, args->out_memory, args->batch * d_model * args->source_len));
     if (args->out_logits)
-        VKF_RETURN_IF_ERROR(read_floats(&session->spans.logits, args->out_logits, head_count(session, args)));
+        VKF_RETURN_IF_ERROR(vkf__span_read_floats(&session->spans.logits, args->out_logits, head_count(session, args)));
     if (args->out_embeddings)
-        VKF_RETURN_IF_ERROR(read_floats(&session->spans.embeddings, args->out_embeddings,
-                                        (uint64_t)args->batch * session->model->config.embedding_dim));
+        VKF_RETURN_IF_ERROR(vkf__span_read_floats(&session->spans.embeddings, args->out_embeddings,
+                                                  (uint64_t)args->batch * session->model->config.embedding_dim));
     return VKF_OK;
 }
 
@@ -287,7 +287,8 @@ static vkf_status write_target(vkf_session *session, const vkf_decode_args *args
             VKF_RETURN_IF_ERROR(vkf_buffer_write(s->target_ids.buffer, s->target_ids.offset_bytes + b * row_bytes,
                                                  args->target_ids + b * t, t * sizeof(int32_t)));
     } else {
-        VKF_RETURN_IF_ERROR(write_floats(&s->hidden, args->target, sizes->batch * t * session->model->config.d_model));
+        VKF_RETURN_IF_ERROR(
+            vkf__span_write_floats(&s->hidden, args->target, sizes->batch * t * session->model->config.d_model));
         VKF_RETURN_IF_ERROR(
             write_mask(&s->target_mask, args->target_mask, mask_count(session, &session->desc.target_mask, t, t)));
         VKF_RETURN_IF_ERROR(write_mask(&s->memory_mask, args->memory_mask,
@@ -314,9 +315,11 @@ vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args
     VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
     session->memory_cached = true;
     if (args->out_hidden)
-        VKF_RETURN_IF_ERROR(read_floats(&session->spans.hidden, args->out_hidden, positions * config->d_model));
+        VKF_RETURN_IF_ERROR(
+            vkf__span_read_floats(&session->spans.hidden, args->out_hidden, positions * config->d_model));
     if (args->out_logits)
-        VKF_RETURN_IF_ERROR(read_floats(&session->spans.logits, args->out_logits, positions * config->target_vocab));
+        VKF_RETURN_IF_ERROR(
+            vkf__span_read_floats(&session->spans.logits, args->out_logits, positions * config->target_vocab));
     return VKF_OK;
 }
 

@@ -17,6 +17,10 @@ VKF_MUST_CHECK vkf_status vkf__session_write_first_tokens(vkf_session *session, 
 // Fails with VULKAN where an id that came from the device is outside the vocabulary, before the host indexes with it.
 VKF_MUST_CHECK vkf_status vkf__session_check_chosen(const vkf_session *session, int32_t token);
 
+// Copy `count` elements between a span, whatever its dtype, and the host's f32.
+VKF_MUST_CHECK vkf_status vkf__span_write_floats(const vkf__span *span, const float *values, uint64_t count);
+VKF_MUST_CHECK vkf_status vkf__span_read_floats(const vkf__span *span, float *out_values, uint64_t count);
+
 // generation.c -------------------------------------------------------------------------------------------------------
 
 // Fails with TOO_LARGE where there is no room for prompts of up to `longest` tokens and `new_tokens` after them. 0 new

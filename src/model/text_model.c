@@ -1,6 +1,7 @@
 // Loads a model and its tokenizer, and encodes texts for it.
 #include "model/text_model.h"
 
+#include "io/source_file.h"
 #include "model/sentence_modules.h"
 #include "model/tokenizer_config.h"
 #include "text/tokenizer_files.h"
@@ -22,23 +23,50 @@ static vkf_status find_tokenizer(const vkf__host *host, const char *directory, c
 
 static vkf__id_tables tables_of(const vkf__text_model *text)
 {
-    return (vkf__id_tables){text->host, text->tokenizer_path, &text->tokenizer, &text->model->config};
+    return (vkf__id_tables){text->host, text->tokenizer_path, &text->tokenizer->parts, &text->model->config};
 }
 
-vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf__text_model *out_model)
+const char *vkf__text_model_directory(const vkf_model_desc *desc, const vkf_model *shared)
+{
+    return desc->directory || !shared ? desc->directory : shared->directory;
+}
+
+vkf__host vkf__text_model_host(const vkf_context *context, const vkf_model_desc *desc, const vkf_model *shared)
+{
+    return vkf__host_with_files(&context->host, desc->files, vkf__text_model_directory(desc, shared));
+}
+
+static vkf_status take_model(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared, vkf__text_model *text)
+{
+    if (!shared) {
+        VKF_RETURN_IF_ERROR(vkf__model_check(context, desc, "vkf_model_load"));
+        return vkf__model_load(context, desc, &text->model);
+    }
+    if (shared->context != context)
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "the model belongs to another context");
+    if (!vkf__text_model_directory(desc, shared))
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "the model was not loaded from a directory: name the one that its tokenizer is in");
+    VKF_RETURN_IF_ERROR(vkf__source_check(&context->host, desc->files, "a shared model"));
+    vkf__model_hold(shared);
+    text->model = shared;
+    return VKF_OK;
+}
+
+vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
+                                vkf__text_model *out_model)
 {
     vkf_status status = VKF_OK;
-    const vkf__host *host = &context->host;
-    vkf__text_model text = {.host = host};
+    const vkf__host files = vkf__text_model_host(context, desc, shared), *host = &files;
+    vkf__text_model text = {.host = &context->host};
     char *directory = NULL;
-    VKF_TRY(vkf__model_check(context, desc, "vkf_model_load"));
-    VKF_TRY(vkf__model_load(context, desc, &text.model));
-    VKF_TRY(vkf__transformer_directory(host, desc->directory, &directory));
+    VKF_TRY(take_model(context, desc, shared, &text));
+    VKF_TRY(vkf__transformer_directory(host, vkf__text_model_directory(desc, shared), &directory));
     VKF_TRY(find_tokenizer(host, directory, &text.tokenizer_path));
-    VKF_TRY(vkf__tokenizer_load(host, directory, &text.tokenizer));
-    VKF_TRY(vkf__tokenizer_config_apply(host, directory, &text.tokenizer));
+    VKF_TRY(vkf__tokenizer_make(host, directory, &text.tokenizer));
+    VKF_TRY(vkf__tokenizer_config_apply(host, directory, &text.tokenizer->parts));
     if (text.model->config.lower_case)
-        VKF_TRY(vkf__normalizer_lower_case(&text.tokenizer.normalizer));
+        VKF_TRY(vkf__normalizer_lower_case(&text.tokenizer->parts.normalizer));
     const vkf__id_tables tables = tables_of(&text);
     VKF_TRY(vkf__check_tokenizer(&tables));
     *out_model = text;
@@ -51,8 +79,7 @@ fail:
 
 void vkf__text_model_free(vkf__text_model *model)
 {
-    if (model->tokenizer.host) // loaded
-        vkf__tokenizer_free(&model->tokenizer);
+    vkf_tokenizer_destroy(&model->tokenizer);
     if (model->host)
         vkf__free(model->host, model->tokenizer_path);
     vkf_model_destroy(&model->model);
@@ -65,7 +92,7 @@ static vkf_status encode(const vkf__text_model *model, const vkf_text *text, con
 {
     const vkf__id_tables tables = tables_of(model);
     vkf_encoding encoding = {0};
-    vkf_status status = vkf__tokenizer_encode(&model->tokenizer, text->bytes, text->size_bytes, pair->bytes,
+    vkf_status status = vkf__tokenizer_encode(&model->tokenizer->parts, text->bytes, text->size_bytes, pair->bytes,
                                               pair->size_bytes, options, &encoding);
     if (status == VKF_OK && (encoding.count > 0 || !part))
         status = vkf__check_encoding(&tables, &encoding);

@@ -8,15 +8,20 @@
 typedef struct vkf__text_model {
     const vkf__host *host; // the context's; NULL: nothing was loaded
     vkf_model *model;
-    vkf__tokenizer tokenizer;
+    vkf_tokenizer *tokenizer;
     char *tokenizer_path; // for messages
 } vkf__text_model;
 
+// Loads what `desc` names or, if `shared` is not NULL, takes that model, which it keeps, and loads the tokenizer alone.
 // Ownership: vkf__text_model_free(), which accepts a zeroed model; on failure there is nothing to free. Statuses are
-// those of vkf_model_load() and vkf_tokenizer_load(), and FORMAT where the tokenizer has ids outside the model's
-// vocabulary.
-VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc,
+// those of vkf_model_load() and vkf_tokenizer_load(), FORMAT where the tokenizer has ids outside the model's
+// vocabulary, and INVALID_ARGUMENT where `shared` is of another context, or nothing says where the tokenizer is.
+VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
                                                vkf__text_model *out_model);
+// The directory that the tokenizer and the files beside it are read from.
+const char *vkf__text_model_directory(const vkf_model_desc *desc, const vkf_model *shared);
+// The context's host, with the files that the descriptor gives.
+vkf__host vkf__text_model_host(const vkf_context *context, const vkf_model_desc *desc, const vkf_model *shared);
 void vkf__text_model_free(vkf__text_model *model);
 
 // Encodes a text and, where `pair` has bytes, a second one, and checks every id and type against the model's tables.

@@ -21,7 +21,7 @@ static vkf_status load_file(const vkf__conversion *conversion, const char *name,
     vkf_status status = VKF_OK;
     char *path = NULL;
     VKF_TRY(vkf__path_join(conversion->host, conversion->directory, name, &path));
-    if (vkf__file_exists(path))
+    if (vkf__file_is_there(conversion->host, path))
         VKF_TRY((wide ? vkf__json_load_wide : vkf__json_load)(conversion->host, path, out_root));
     else if (!(*out_root = json_object()))
         status = no_memory(conversion->host);

@@ -439,7 +439,7 @@ static vkf_status check_config(const vkf__host *host, const char *directory)
     json_t *config = NULL;
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, "tokenizer_config.json", &path));
-    if (vkf__file_exists(path))
+    if (vkf__file_is_there(host, path))
         VKF_TRY(vkf__json_load(host, path, &config));
     if (json_is_true(json_object_get(config, "separate_vocabs")))
         status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,

@@ -150,6 +150,32 @@ vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tok
     return status;
 }
 
+vkf_status vkf__tokenizer_make(const vkf__host *host, const char *path, vkf_tokenizer **out_tokenizer)
+{
+    vkf_status status = VKF_OK;
+    vkf_tokenizer *tokenizer = NULL;
+    VKF_ALLOC(host, tokenizer, 1);
+    tokenizer->host = *host;
+    VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
+    tokenizer->host.files = NULL; // they were for loading
+    tokenizer->host.files_directory = NULL;
+    *out_tokenizer = tokenizer;
+    tokenizer = NULL;
+fail:
+    vkf__free(host, tokenizer);
+    return status;
+}
+
+void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer)
+{
+    if (!tokenizer || !*tokenizer)
+        return;
+    vkf__host host = (*tokenizer)->host;
+    vkf__tokenizer_free(&(*tokenizer)->parts);
+    vkf__free(&host, *tokenizer);
+    *tokenizer = NULL;
+}
+
 void vkf__tokenizer_free(vkf__tokenizer *tokenizer)
 {
     vkf__normalizer_free(&tokenizer->normalizer);

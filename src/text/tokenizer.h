@@ -30,6 +30,15 @@ typedef struct vkf__tokenizer {
     vkf_tokenizer_info info;
 } vkf__tokenizer;
 
+// The object of the public interface. It keeps a copy of the host, to which the parts point.
+struct vkf_tokenizer {
+    vkf__host host;
+    vkf__tokenizer parts;
+};
+
+// Ownership: vkf_tokenizer_destroy(). Statuses: as vkf__tokenizer_load().
+VKF_MUST_CHECK vkf_status vkf__tokenizer_make(const vkf__host *host, const char *path, vkf_tokenizer **out_tokenizer);
+
 // Loads a tokenizer.json, or a directory with one, with Marian's files, or with files that have to be converted. In the
 // other functions `path` only serves the messages. Ownership: freed with vkf__tokenizer_free(); on failure there is
 // nothing to free. Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.

@@ -21,7 +21,7 @@ vkf_status vkf__tokenizer_files_find(const vkf__host *host, const char *director
         vkf_status status = vkf__path_join(host, directory, names[i], &path);
         if (status != VKF_OK)
             return status;
-        if (vkf__file_exists(path)) {
+        if (vkf__file_is_there(host, path)) {
             *out_path = path;
             return VKF_OK;
         }
@@ -125,7 +125,7 @@ static vkf_status load_config(const vkf__host *host, const char *directory, json
     vkf_status status = VKF_OK;
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
-    if (vkf__file_exists(path))
+    if (vkf__file_is_there(host, path))
         status = vkf__json_load_wide(host, path, out_config);
 fail:
     vkf__free(host, path);
@@ -159,7 +159,7 @@ static vkf_status find_vocabulary(vkf__conversion *conversion, const char *found
 {
     vkf_status status =
         vkf__path_join(conversion->host, conversion->directory, conversion->kind->file, &conversion->path);
-    if (status == VKF_OK && !vkf__file_exists(conversion->path))
+    if (status == VKF_OK && !vkf__file_is_there(conversion->host, conversion->path))
         status = vkf__fail(conversion->host, VKF_ERROR_FILE,
                            "%s is there, but a %s is read from %s, which is not; " SAVE_AGAIN, found,
                            conversion->kind->name, conversion->path);

@@ -21,7 +21,7 @@ vkf_status vkf__buffer_check_size(const vkf__device *device, uint64_t size_bytes
     const uint64_t most = buffer < allocation ? buffer : allocation;
     if (size_bytes <= UINT64_MAX / 2 && vkf__buffer_allocated_bytes(size_bytes) <= most)
         return VKF_OK;
-    return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
+    return vkf__fail(vkf__limited(device->host, "bytes of a buffer", size_bytes, most), VKF_ERROR_TOO_LARGE,
                      "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one buffer", name, size_bytes,
                      most);
 }
@@ -225,6 +225,15 @@ vkf_status vkf__buffer_clear(vkf_buffer *buffer)
         return VKF_OK;
     }
     return vkf__transfer_clear(buffer->transfer, buffer->handle, buffer->begin, buffer->allocated_bytes);
+}
+
+vkf_status vkf__buffer_move(vkf_buffer *buffer, uint64_t from, uint64_t to, uint64_t size_bytes)
+{
+    uint8_t *mapped = buffer->allocation.mapped;
+    if (!mapped || !buffer->allocation.host_cached)
+        return vkf__transfer_move(buffer->transfer, buffer->handle, from, to, size_bytes);
+    memmove(mapped + to, mapped + from, (size_t)size_bytes);
+    return VKF_OK;
 }
 
 static vkf_status check_access(const vkf_buffer *buffer, uint64_t offset, const void *data, uint64_t size,

@@ -76,5 +76,7 @@ VKF_MUST_CHECK vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buf
                                                const void *data, uint64_t size_bytes);
 
 VKF_MUST_CHECK vkf_status vkf__buffer_clear(vkf_buffer *buffer);
+// Moves bytes to another place in the buffer, which may overlap the one that they had.
+VKF_MUST_CHECK vkf_status vkf__buffer_move(vkf_buffer *buffer, uint64_t from, uint64_t to, uint64_t size_bytes);
 
 #endif

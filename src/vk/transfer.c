@@ -226,6 +226,36 @@ vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t
     return status != VKF_OK ? status : ended;
 }
 
+// Copies a part aside and from there to its new place.
+static vkf_status submit_move(vkf__transfer_half *half, VkBuffer buffer, uint64_t from, uint64_t to, uint64_t size)
+{
+    const VkBufferCopy away = {.srcOffset = from, .size = size}, back = {.dstOffset = to, .size = size};
+    vkf__device *device = half->submission.device;
+    VKF_RETURN_IF_ERROR(begin(half));
+    device->vk.vkCmdCopyBuffer(half->command_buffer, buffer, half->staging, 1, &away);
+    barrier(half, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+    device->vk.vkCmdCopyBuffer(half->command_buffer, half->staging, buffer, 1, &back);
+    return end_and_submit(half);
+}
+
+// Parts follow each other so that none is overwritten before its turn.
+vkf_status vkf__transfer_move(vkf__transfer *transfer, VkBuffer buffer, uint64_t from, uint64_t to, uint64_t size_bytes)
+{
+    vkf__transfer_flow flow = {.transfer = transfer};
+    vkf_status status = VKF_OK;
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += VKF_STAGING_BYTES) {
+        const uint64_t size = part_at(done, size_bytes), first = to < from ? done : size_bytes - done - size;
+        vkf__transfer_half *half = take_half(&flow);
+        status = staging_create(transfer->memory, half);
+        if (status == VKF_OK)
+            status = submit_move(half, buffer, from + first, to + first, size);
+        status = go_on(&flow, half, status, NULL, 0);
+    }
+    vkf_status ended = vkf__transfer_flow_end(&flow);
+    return status != VKF_OK ? status : ended;
+}
+
 vkf_status vkf__transfer_clear(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, uint64_t size_bytes)
 {
     vkf__transfer_flow flow = {.transfer = transfer};

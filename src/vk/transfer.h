@@ -29,6 +29,9 @@ void vkf__transfer_finish(vkf__transfer *transfer);
 // Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, void *out_data,
                                              uint64_t size_bytes);
+// Moves bytes within a buffer through staging memory, so that both places may overlap.
+VKF_MUST_CHECK vkf_status vkf__transfer_move(vkf__transfer *transfer, VkBuffer buffer, uint64_t from, uint64_t to,
+                                             uint64_t size_bytes);
 // Fills with zeros; offset and size are multiples of 4.
 VKF_MUST_CHECK vkf_status vkf__transfer_clear(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset,
                                               uint64_t size_bytes);

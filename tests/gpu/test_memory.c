@@ -349,6 +349,32 @@ static void test_transfer_at_any_offset(void **state)
 
 // Whichever call fails, be it one of the half that is filled or of the one in flight: the write or the read says so,
 // and leaves both halves to those that follow.
+// Both ways, by less than a part and by more; on the host and through staging memory.
+static void test_bytes_move_to_places_that_overlap(void **state)
+{
+    enum { SIZE = 5 << 20, PLACES = 4 };
+    static const uint64_t from[PLACES] = {3, 1000, 0, 3 << 20}, to[PLACES] = {1000, 3, 3 << 20, 5};
+    static const uint64_t size[PLACES] = {(4 << 20) + 7, (4 << 20) + 7, 2 << 20, 2 << 20};
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    uint8_t *bytes = malloc(SIZE), *read = malloc(SIZE);
+    vkf_buffer *buffer = NULL;
+    assert_non_null(bytes);
+    assert_non_null(read);
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+    assert_int_equal(vkf_buffer_create(gpu->context, SIZE, "moves", &buffer), VKF_OK);
+    assert_int_equal(vkf_buffer_write(buffer, 0, bytes, SIZE), VKF_OK);
+    for (size_t i = 0; i < PLACES; i++) {
+        assert_int_equal(vkf__buffer_move(buffer, from[i], to[i], size[i]), VKF_OK);
+        memmove(bytes + to[i], bytes + from[i], size[i]);
+        assert_int_equal(vkf_buffer_read(buffer, 0, read, SIZE), VKF_OK);
+        assert_memory_equal(read, bytes, SIZE);
+    }
+    vkf_buffer_destroy(&buffer);
+    free(bytes);
+    free(read);
+}
+
 static void check_failing_transfers(vkf_test_gpu *gpu, vkf_buffer *buffer, uint8_t *bytes, bool reads)
 {
     const uint64_t size = vkf_buffer_size(buffer);
@@ -596,11 +622,12 @@ static void test_uncached_memory_is_read_through_staging(void **state)
 
 int main(void)
 {
-#define EVERYWHERE                                                                                             \
-    cmocka_unit_test(test_layer_plan_is_exact), cmocka_unit_test(test_model_and_session_plans_are_exact),      \
-        cmocka_unit_test(test_slabs_are_shared_and_reused), cmocka_unit_test(test_peak_outlives_what_is_gone), \
-        cmocka_unit_test(test_neighbours_keep_their_content), cmocka_unit_test(test_new_buffer_is_zero),       \
-        cmocka_unit_test(test_transfer_at_any_offset), cmocka_unit_test(test_uncached_memory_is_read_through_staging)
+#define EVERYWHERE                                                                                               \
+    cmocka_unit_test(test_layer_plan_is_exact), cmocka_unit_test(test_model_and_session_plans_are_exact),        \
+        cmocka_unit_test(test_slabs_are_shared_and_reused), cmocka_unit_test(test_peak_outlives_what_is_gone),   \
+        cmocka_unit_test(test_neighbours_keep_their_content), cmocka_unit_test(test_new_buffer_is_zero),         \
+        cmocka_unit_test(test_transfer_at_any_offset), cmocka_unit_test(test_bytes_move_to_places_that_overlap), \
+        cmocka_unit_test(test_uncached_memory_is_read_through_staging)
     const struct CMUnitTest as_it_is_tests[] = {
         EVERYWHERE,
         cmocka_unit_test(test_layer_plan_needs_no_buffers),

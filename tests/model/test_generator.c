@@ -24,18 +24,20 @@ static vkf_text text_of(const char *text)
     return (vkf_text){text, strlen(text)};
 }
 
-static vkf_generator *make_generator(vkf_test_gpu *gpu, const char *family, uint32_t max_batch)
+static vkf_generator *make_generator_with(vkf_test_gpu *gpu, const char *family, vkf_generator_desc desc)
 {
-    const vkf_generator_desc desc = {
-        .directory = vkf_test_pretrained(family),
-        .max_batch = max_batch,
-        .max_prompt_len = 7,
-        .max_beams = 3,
-    };
     vkf_generator *generator = NULL;
+    desc.directory = vkf_test_pretrained(family);
+    desc.max_prompt_len = 7;
+    desc.max_beams = 3;
     if (vkf_generator_create(gpu->context, &desc, &generator) != VKF_OK)
         fail_msg("%s: %s", family, gpu->last_error);
     return generator;
+}
+
+static vkf_generator *make_generator(vkf_test_gpu *gpu, const char *family, uint32_t max_batch)
+{
+    return make_generator_with(gpu, family, (vkf_generator_desc){.max_batch = max_batch});
 }
 
 // A run of all texts, and its arguments.
@@ -406,7 +408,8 @@ static bool count_calls(void *user, uint32_t done, uint32_t total, const char *w
 static void test_progress_of_a_prompt_and_its_cancel(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_generator *generator = make_generator(gpu, "gpt2", PROMPTS); // prompts in parts of 7
+    const vkf_generator_desc desc = {.max_batch = PROMPTS, .whole_prompts = true};
+    vkf_generator *generator = make_generator_with(gpu, "gpt2", desc); // prompts in parts of 7
     counter c = {0};
     run r, again;
     run_init(&r);

@@ -408,6 +408,27 @@ static bool take_token(void *user, uint32_t row, int32_t token)
     return token >= 0;
 }
 
+vkf_prefill_args valid_vkf_prefill_args(const char *function, const char *parameter)
+{
+    static const uint32_t counts[] = {1};
+    (void)function;
+    (void)parameter;
+    return (vkf_prefill_args){.batch = 1,
+                              .ids = valid_memory(),
+                              .counts = counts,
+                              .out_logits = valid_memory(),
+                              .out_all_logits = valid_memory(),
+                              .progress = go_on,
+                              .progress_user = &valid};
+}
+
+vkf_step_args valid_vkf_step_args(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_step_args){.batch = 1, .ids = valid_memory(), .out_logits = valid_memory()};
+}
+
 vkf_generate_args valid_vkf_generate_args(const char *function, const char *parameter)
 {
     static uint32_t lengths[1];
@@ -500,6 +521,15 @@ vkf_tokenizer_desc valid_vkf_tokenizer_desc(const char *function, const char *pa
         .message = take_message, .message_user = &valid, .allocator = {allocate, release, &valid}};
 }
 
+vkf_file_list valid_vkf_file_list(const char *function, const char *parameter)
+{
+    static vkf_listed_file file;
+    (void)function;
+    (void)parameter;
+    file = (vkf_listed_file){.name = "a", .bytes = "b", .size_bytes = 1};
+    return (vkf_file_list){.files = &file, .count = 1};
+}
+
 vkf_encode_options valid_vkf_encode_options(const char *function, const char *parameter)
 {
     (void)function;
@@ -546,6 +576,36 @@ vkf_profiler valid_vkf_profiler(const char *function, const char *parameter)
     (void)function;
     (void)parameter;
     return (vkf_profiler){.user = &valid};
+}
+
+const char *valid_cache_path(void)
+{
+    return VKF_TEST_BINARY_DIR "/sweep.cache";
+}
+
+bool valid_vkf_write_fn(void *user, const void *bytes, size_t size_bytes)
+{
+    (void)user;
+    return bytes && size_bytes > 0;
+}
+
+// From the beginning again when all was read.
+bool valid_vkf_read_fn(void *user, void *out_bytes, size_t size_bytes)
+{
+    (void)user;
+    if (valid.cache_read == valid.cache_bytes)
+        valid.cache_read = 0;
+    memcpy(out_bytes, valid.cache + valid.cache_read, size_bytes);
+    valid.cache_read += size_bytes;
+    return true;
+}
+
+static bool keep_cache(void *user, const void *bytes, size_t size_bytes)
+{
+    (void)user;
+    memcpy(valid.cache + valid.cache_bytes, bytes, size_bytes);
+    valid.cache_bytes += size_bytes;
+    return true;
 }
 
 bool valid_vkf_progress_fn(void *user, uint32_t done, uint32_t total, const char *what)
@@ -610,6 +670,13 @@ vkf_session *valid_vkf_session(const char *function)
         return valid.transformer.session;
     if (is(function, "vkf_session_encode"))
         return valid.encoder_session;
+    // Its row is emptied, so that there is room however often it is called with. (A child of fork() may not.)
+    if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
+        is(function, "vkf_session_truncate") || is(function, "vkf_session_save") || is(function, "vkf_session_load")) {
+        const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);
+        (void)emptied;
+        return valid.token_session;
+    }
     return is(function, "vkf_session_greedy") ? valid.seq2seq_session : valid.decoder_session;
 }
 
@@ -691,6 +758,7 @@ VkCommandBuffer valid_VkCommandBuffer(void)
 static void make_sessions(void)
 {
     const vkf_session_desc decoder = valid_vkf_session_desc("", "");
+    const vkf_session_desc tokens = {.max_batch = 1, .max_target_len = 4, .max_logit_rows = 2};
     const vkf_session_desc encoder = {.max_batch = 1, .max_source_len = 4};
     const vkf_session_desc seq2seq = {.max_batch = 1, .max_source_len = 4, .max_target_len = 4};
     const vkf_session_desc masks = {.max_batch = 1,
@@ -705,8 +773,11 @@ static void make_sessions(void)
     valid.encoder = vkf_test_load_pretrained(valid.gpu, vkf_test_pretrained("bert"), VKF_MODEL_PRECISION_F32);
     assert_int_equal(vkf_model_load(context, &demo, &valid.seq2seq), VKF_OK);
     assert_int_equal(vkf_session_create(valid.decoder, &decoder, &valid.decoder_session), VKF_OK);
+    assert_int_equal(vkf_session_create(valid.decoder, &tokens, &valid.token_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.encoder, &encoder, &valid.encoder_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.seq2seq, &seq2seq, &valid.seq2seq_session), VKF_OK);
+    assert_int_equal(vkf_session_save(valid.token_session, valid_cache_path()), VKF_OK);
+    assert_int_equal(vkf_session_save_to(valid.token_session, keep_cache, NULL), VKF_OK);
     vkf_test_rig_make(valid.gpu, &transformer, VKF_DTYPE_F32, &masks, &valid.transformer);
     const vkf_decode_args run = valid_vkf_decode_args("", "");
     assert_int_equal(vkf_session_decode(valid.decoder_session, &run), VKF_OK);
@@ -797,6 +868,7 @@ void valid_free(void)
     vkf_session_destroy(&valid.seq2seq_session);
     vkf_session_destroy(&valid.encoder_session);
     vkf_session_destroy(&valid.decoder_session);
+    vkf_session_destroy(&valid.token_session);
     vkf_model_destroy(&valid.seq2seq);
     vkf_model_destroy(&valid.encoder);
     vkf_model_destroy(&valid.decoder);

@@ -19,7 +19,9 @@ typedef struct valid_arguments {
     void *pages;
     vkf_layer *layer;
     vkf_model *decoder, *encoder, *seq2seq;
-    vkf_session *decoder_session, *encoder_session, *seq2seq_session;
+    uint8_t cache[4096]; // as vkf_session_save_to() gave it, cache_bytes of them
+    size_t cache_bytes, cache_read;
+    vkf_session *token_session, *decoder_session, *encoder_session, *seq2seq_session;
     vkf_test_rig transformer;
     vkf_generator *generator;
     vkf_embedder *embedder;
@@ -59,6 +61,9 @@ vkf_tokenizer *valid_vkf_tokenizer(const char *function);
 vkf_vocabulary *valid_vkf_vocabulary(const char *function);
 vkf_buffer *valid_vkf_buffer(const char *function);
 
+const char *valid_cache_path(void); // of a file that holds a saved cache of a session
+bool valid_vkf_write_fn(void *user, const void *bytes, size_t size_bytes);
+bool valid_vkf_read_fn(void *user, void *out_bytes, size_t size_bytes);
 bool valid_vkf_progress_fn(void *user, uint32_t done, uint32_t total, const char *what); // ends what takes long
 void valid_vkf_kernel_fn(void *user, const char *kernel, bool usable, const char *why);
 void valid_vkf_planned_dispatch_fn(void *user, const vkf_planned_dispatch *dispatch);
@@ -66,21 +71,22 @@ bool valid_vkf_kernel_report_fn(void *user, const vkf_kernel_report *report);
 bool valid_vkf_probe_fn(void *user, const vkf_probe_output *output);
 void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
 
-#define VALID_STRUCTS(X)                                                                                     \
-    X(vkf_tensor)                                                                                            \
-    X(vkf_gemm_desc)                                                                                         \
-    X(vkf_softmax_desc)                                                                                      \
-    X(vkf_sdpa_desc)                                                                                         \
-    X(vkf_layer_norm_desc)                                                                                   \
-    X(vkf_embed_desc)                                                                                        \
-    X(vkf_additive_scores_desc)                                                                              \
-    X(vkf_measure_fma_desc) X(vkf_attention_desc) X(vkf_feed_forward_desc) X(vkf_transformer_layer_desc)     \
-        X(vkf_layer_sizes) X(vkf_wrapped_buffer_desc) X(vkf_imported_memory) X(vkf_layer_submit_desc)        \
-            X(vkf_context_desc) X(vkf_model_desc) X(vkf_session_desc) X(vkf_encode_args) X(vkf_decode_args)  \
-                X(vkf_device_description_desc) X(vkf_greedy_args) X(vkf_generate_args) X(vkf_generator_desc) \
-                    X(vkf_generator_args) X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc)       \
-                        X(vkf_encode_options) X(vkf_tune_problem) X(vkf_tune_options) X(vkf_shader_desc)     \
-                            X(vkf_profiler)
+#define VALID_STRUCTS(X)                                                                                               \
+    X(vkf_tensor)                                                                                                      \
+    X(vkf_gemm_desc)                                                                                                   \
+    X(vkf_softmax_desc)                                                                                                \
+    X(vkf_sdpa_desc)                                                                                                   \
+    X(vkf_layer_norm_desc)                                                                                             \
+    X(vkf_embed_desc)                                                                                                  \
+    X(vkf_additive_scores_desc)                                                                                        \
+    X(vkf_measure_fma_desc)                                                                                            \
+    X(vkf_attention_desc) X(vkf_feed_forward_desc) X(vkf_transformer_layer_desc) X(vkf_layer_sizes)                    \
+        X(vkf_wrapped_buffer_desc) X(vkf_imported_memory) X(vkf_layer_submit_desc) X(vkf_context_desc)                 \
+            X(vkf_model_desc) X(vkf_session_desc) X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) \
+                X(vkf_greedy_args) X(vkf_generate_args) X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list)          \
+                    X(vkf_generator_desc) X(vkf_generator_args) X(vkf_embedder_desc) X(vkf_embed_args)                 \
+                        X(vkf_tokenizer_desc) X(vkf_encode_options) X(vkf_tune_problem) X(vkf_tune_options)            \
+                            X(vkf_shader_desc) X(vkf_profiler)
 #define VALID_STRUCT(type) type valid_##type(const char *function, const char *parameter);
 VALID_STRUCTS(VALID_STRUCT)
 #undef VALID_STRUCT

@@ -95,6 +95,20 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *ses
     return vkf_session_run_cost_sized(session, out_cost, sizeof *out_cost);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_prefill_sized(vkf_session *session, const vkf_prefill_args *args,
+                                                            size_t args_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prefill(vkf_session *session, const vkf_prefill_args *args)
+{
+    return vkf_session_prefill_sized(session, args, sizeof *args);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_step_sized(vkf_session *session, const vkf_step_args *args,
+                                                         size_t args_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_step(vkf_session *session, const vkf_step_args *args)
+{
+    return vkf_session_step_sized(session, args, sizeof *args);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -37,6 +37,8 @@ static bool load(generation *g)
         .max_context = options->context,
         .max_beams = options->beams.num_beams,
         .cache_dtype = options->cache_dtype,
+        // What is shown of a run is of whole prompts.
+        .whole_prompts = options->common.numbers || options->dump_path,
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
@@ -92,6 +94,7 @@ static uint32_t new_tokens(const generation *g)
 static void add_cost(vkf_generation_cost *sum, const vkf_generation_cost *cost)
 {
     sum->prompt_tokens += cost->prompt_tokens;
+    sum->reused_tokens += cost->reused_tokens;
     sum->prompt_ns += cost->prompt_ns;
     sum->new_tokens += cost->new_tokens;
     sum->new_ns += cost->new_ns;
@@ -175,6 +178,7 @@ static bool print_json(const vkf_text_line *line, const vkf_continuation *contin
     }
     json_object_set_new(object, "tokens", ids);
     if (cost) {
+        vkf_json_put_integer(object, "reused_tokens", cost->reused_tokens);
         json_object_set_new(object, "prompt_ms", json_real((double)cost->prompt_ns * 1e-6));
         json_object_set_new(object, "new_ms", json_real((double)cost->new_ns * 1e-6));
     }
@@ -298,7 +302,9 @@ static void print_speed(const generation *g)
 {
     if (!g->options->timing && !vkf_is_terminal(VKF_STANDARD_ERROR))
         return;
-    print_rate("prompt", g->cost.prompt_tokens, g->cost.prompt_ns);
+    print_rate("prompt", g->cost.prompt_tokens - g->cost.reused_tokens, g->cost.prompt_ns);
+    if (g->cost.reused_tokens > 0)
+        fprintf(stderr, "        %8" PRIu64 " tokens more were in the cache\n", g->cost.reused_tokens);
     if (g->cost.new_tokens > 0)
         print_rate("new", g->cost.new_tokens, g->cost.new_ns);
 }
