@@ -132,8 +132,8 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_model *model = NULL;
     VKF_TRY(open_source(context, desc, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
-    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
+    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
     *out_model = model;
     model = NULL;
 fail:
