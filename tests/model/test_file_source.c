@@ -264,7 +264,8 @@ static void counting_close(void *user, const char *name)
 
 static vkf_status load(vkf_test_gpu *gpu, counting *c)
 {
-    const vkf_file_source source = {counting_size, counting_read, counting_close, c};
+    const vkf_file_source source = {
+        .size = counting_size, .read = counting_read, .close = counting_close, .user = c};
     const vkf_model_desc desc = {.directory = NOWHERE, .files = &source};
     vkf_model *model = NULL;
     gpu->last_error[0] = '\0';

@@ -8,6 +8,7 @@ pub const VKF_UUID_SIZE: u32 = 16;
 pub const VKF_MAX_MEMORY_HEAPS: u32 = 16;
 pub const VKF_MAX_RANK: u32 = 4;
 pub const VKF_MAX_PORTS: u32 = 16;
+pub const VKF_MAX_FRAMES_IN_FLIGHT: u32 = 16;
 pub const VKF_MAX_EMBEDDING_MODULES: u32 = 8;
 pub const VKF_MAX_POOLINGS: u32 = 8;
 pub const VKF_MAX_ROTARY_DIM: u32 = 256;
@@ -212,6 +213,27 @@ impl vkf_precision {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_precision(pub ::std::os::raw::c_uint);
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_DEFAULT: vkf_queue_priority = vkf_queue_priority(0);
+}
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_LOW: vkf_queue_priority = vkf_queue_priority(1);
+}
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_MEDIUM: vkf_queue_priority = vkf_queue_priority(2);
+}
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_HIGH: vkf_queue_priority = vkf_queue_priority(3);
+}
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_REALTIME: vkf_queue_priority = vkf_queue_priority(4);
+}
+impl vkf_queue_priority {
+    pub const VKF_QUEUE_PRIORITY_COUNT: vkf_queue_priority = vkf_queue_priority(5);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_queue_priority(pub ::std::os::raw::c_uint);
 impl vkf_device_choice_kind {
     pub const VKF_CHOOSE_BEST: vkf_device_choice_kind = vkf_device_choice_kind(0);
 }
@@ -322,6 +344,8 @@ pub struct vkf_context_desc {
     pub external: *const vkf_external_device,
     pub described: *const vkf_device_description,
     pub limits: *const vkf_device_description,
+    pub external_memory: bool,
+    pub queue_priority: vkf_queue_priority,
 }
 impl Default for vkf_context_desc {
     fn default() -> Self {
@@ -367,6 +391,22 @@ pub struct vkf_device_info {
     pub heap_device_local: [bool; 16usize],
 }
 impl Default for vkf_device_info {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_limit {
+    pub what: *const ::std::os::raw::c_char,
+    pub asked: u64,
+    pub allowed: u64,
+}
+impl Default for vkf_limit {
     fn default() -> Self {
         let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
         unsafe {
@@ -459,6 +499,83 @@ extern "C" {
         usage_bytes: usize,
     );
 }
+extern "C" {
+    pub fn vkf_context_last_limit_sized(
+        context: *const vkf_context,
+        out_limit: *mut vkf_limit,
+        limit_bytes: usize,
+    ) -> bool;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_file_source {
+    pub size: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            out_size_bytes: *mut u64,
+        ) -> bool,
+    >,
+    pub read: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            name: *const ::std::os::raw::c_char,
+            offset: u64,
+            out_bytes: *mut ::std::os::raw::c_void,
+            size_bytes: usize,
+        ) -> bool,
+    >,
+    pub close: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, name: *const ::std::os::raw::c_char),
+    >,
+    pub user: *mut ::std::os::raw::c_void,
+    pub reserved: [u64; 4usize],
+}
+impl Default for vkf_file_source {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_listed_file {
+    pub name: *const ::std::os::raw::c_char,
+    pub bytes: *const ::std::os::raw::c_void,
+    pub descriptor: ::std::os::raw::c_int,
+    pub offset_bytes: u64,
+    pub size_bytes: u64,
+}
+impl Default for vkf_listed_file {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_file_list {
+    pub files: *const vkf_listed_file,
+    pub count: u32,
+}
+impl Default for vkf_file_list {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_file_list_source(list: *const vkf_file_list, out_source: *mut vkf_file_source);
+}
 impl vkf_dtype {
     pub const VKF_DTYPE_F32: vkf_dtype = vkf_dtype(0);
 }
@@ -533,6 +650,57 @@ extern "C" {
         size_bytes: u64,
     ) -> vkf_status;
 }
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_OPAQUE_FD: vkf_memory_kind = vkf_memory_kind(0);
+}
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_DMA_BUF: vkf_memory_kind = vkf_memory_kind(1);
+}
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_HOST_POINTER: vkf_memory_kind = vkf_memory_kind(2);
+}
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_KIND_COUNT: vkf_memory_kind = vkf_memory_kind(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_memory_kind(pub ::std::os::raw::c_uint);
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct vkf_exported_memory {
+    pub fd: ::std::os::raw::c_int,
+    pub buffer_bytes: u64,
+    pub memory_bytes: u64,
+    pub memory_type: u32,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_imported_memory {
+    pub kind: vkf_memory_kind,
+    pub fd: ::std::os::raw::c_int,
+    pub pointer: *mut ::std::os::raw::c_void,
+    pub buffer_bytes: u64,
+    pub memory_bytes: u64,
+    pub memory_type: u32,
+}
+impl Default for vkf_imported_memory {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_buffer_create_exportable(
+        context: *mut vkf_context,
+        kind: vkf_memory_kind,
+        size_bytes: u64,
+        name: *const ::std::os::raw::c_char,
+        out_buffer: *mut *mut vkf_buffer,
+    ) -> vkf_status;
+}
 impl vkf_layout {
     pub const VKF_LAYOUT_ROWS: vkf_layout = vkf_layout(0);
 }
@@ -602,6 +770,21 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_f16_to_f32(halves: *const u16, out_values: *mut f32, count: usize);
+}
+extern "C" {
+    pub fn vkf_buffer_export_sized(
+        buffer: *mut vkf_buffer,
+        out_memory: *mut vkf_exported_memory,
+        memory_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_buffer_import_sized(
+        context: *mut vkf_context,
+        from: *const vkf_imported_memory,
+        from_bytes: usize,
+        out_buffer: *mut *mut vkf_buffer,
+    ) -> vkf_status;
 }
 impl vkf_activation {
     pub const VKF_ACTIVATION_DEFAULT: vkf_activation = vkf_activation(0);
@@ -1002,6 +1185,7 @@ pub struct vkf_attention_desc {
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
     pub ports: [vkf_tensor; 16usize],
+    pub frames_in_flight: u32,
 }
 impl Default for vkf_attention_desc {
     fn default() -> Self {
@@ -1067,6 +1251,7 @@ pub struct vkf_feed_forward_desc {
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
     pub ports: [vkf_tensor; 16usize],
+    pub frames_in_flight: u32,
 }
 impl Default for vkf_feed_forward_desc {
     fn default() -> Self {
@@ -1098,6 +1283,7 @@ pub struct vkf_transformer_layer_desc {
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
     pub ports: [vkf_tensor; 16usize],
+    pub frames_in_flight: u32,
 }
 impl Default for vkf_transformer_layer_desc {
     fn default() -> Self {
@@ -1135,6 +1321,15 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_layer_run(layer: *mut vkf_layer, sizes: *const vkf_layer_sizes) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_layer_set_frame_sizes(layer: *mut vkf_layer, frame: u32, sizes: *const vkf_layer_sizes) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_layer_wait(layer: *mut vkf_layer, frame: u32) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_layer_ended(layer: *mut vkf_layer, frame: u32, out_ended: *mut bool) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_layer_record_count(layer: *const vkf_layer) -> u32;
@@ -1565,6 +1760,7 @@ pub struct vkf_model_desc {
     pub directory: *const ::std::os::raw::c_char,
     pub config: *const vkf_model_config,
     pub weights_path: *const ::std::os::raw::c_char,
+    pub files: *const vkf_file_source,
     pub precision: vkf_model_precision,
     pub quantization: vkf_quantization,
     pub progress: vkf_progress_fn,
@@ -1721,10 +1917,14 @@ pub type vkf_token_fn =
 pub type vkf_ends_fn = ::std::option::Option<
     unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, row: u32, tokens: *const i32, count: u32) -> bool,
 >;
+pub type vkf_choose_fn = ::std::option::Option<
+    unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, row: u32, logits: *mut f32, vocab: u32) -> i32,
+>;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct vkf_generation_cost {
     pub prompt_tokens: u64,
+    pub reused_tokens: u64,
     pub prompt_ns: f64,
     pub new_tokens: u64,
     pub new_ns: f64,
@@ -1739,6 +1939,9 @@ pub struct vkf_generate_args {
     pub max_new_tokens: u32,
     pub sampling: vkf_sampling,
     pub beams: vkf_beam_search,
+    pub choose: vkf_choose_fn,
+    pub choose_user: *mut ::std::os::raw::c_void,
+    pub reuse_cache: bool,
     pub stop_ids: *const i32,
     pub stop_count: u32,
     pub ends: vkf_ends_fn,
@@ -1760,6 +1963,85 @@ impl Default for vkf_generate_args {
             s.assume_init()
         }
     }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_prefill_args {
+    pub batch: u32,
+    pub ids: *const i32,
+    pub counts: *const u32,
+    pub out_logits: *mut f32,
+    pub out_all_logits: *mut f32,
+    pub progress: vkf_progress_fn,
+    pub progress_user: *mut ::std::os::raw::c_void,
+}
+impl Default for vkf_prefill_args {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_step_args {
+    pub batch: u32,
+    pub ids: *const i32,
+    pub out_logits: *mut f32,
+}
+impl Default for vkf_step_args {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_session_truncate(session: *mut vkf_session, row: u32, position: u32) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_position(session: *const vkf_session, row: u32) -> u32;
+}
+extern "C" {
+    pub fn vkf_session_tokens(session: *const vkf_session, row: u32) -> *const i32;
+}
+pub type vkf_write_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::std::os::raw::c_void,
+        bytes: *const ::std::os::raw::c_void,
+        size_bytes: usize,
+    ) -> bool,
+>;
+pub type vkf_read_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::std::os::raw::c_void,
+        out_bytes: *mut ::std::os::raw::c_void,
+        size_bytes: usize,
+    ) -> bool,
+>;
+extern "C" {
+    pub fn vkf_session_save(session: *mut vkf_session, path: *const ::std::os::raw::c_char) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_save_to(
+        session: *mut vkf_session,
+        write: vkf_write_fn,
+        user: *mut ::std::os::raw::c_void,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_load(session: *mut vkf_session, path: *const ::std::os::raw::c_char) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_load_from(
+        session: *mut vkf_session,
+        read: vkf_read_fn,
+        user: *mut ::std::os::raw::c_void,
+    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_session_attention(
@@ -1910,6 +2192,20 @@ extern "C" {
         cost_bytes: usize,
     ) -> vkf_status;
 }
+extern "C" {
+    pub fn vkf_session_prefill_sized(
+        session: *mut vkf_session,
+        args: *const vkf_prefill_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_step_sized(
+        session: *mut vkf_session,
+        args: *const vkf_step_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_tokenizer {
@@ -1937,6 +2233,7 @@ pub struct vkf_tokenizer_desc {
     pub message_user: *mut ::std::os::raw::c_void,
     pub min_severity: vkf_severity,
     pub allocator: vkf_allocator,
+    pub files: *const vkf_file_source,
 }
 impl Default for vkf_tokenizer_desc {
     fn default() -> Self {
@@ -2088,6 +2385,8 @@ pub struct vkf_embedder {
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_embedder_desc {
     pub directory: *const ::std::os::raw::c_char,
+    pub model: *mut vkf_model,
+    pub files: *const vkf_file_source,
     pub precision: vkf_model_precision,
     pub quantization: vkf_quantization,
     pub max_batch: u32,
@@ -2154,6 +2453,9 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_embedder_model(embedder: *mut vkf_embedder) -> *mut vkf_model;
+}
+extern "C" {
+    pub fn vkf_embedder_tokenizer(embedder: *const vkf_embedder) -> *const vkf_tokenizer;
 }
 extern "C" {
     pub fn vkf_embedder_label(embedder: *const vkf_embedder, index: u32) -> *const ::std::os::raw::c_char;
@@ -2256,6 +2558,8 @@ pub struct vkf_generator {
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_generator_desc {
     pub directory: *const ::std::os::raw::c_char,
+    pub model: *mut vkf_model,
+    pub files: *const vkf_file_source,
     pub precision: vkf_model_precision,
     pub quantization: vkf_quantization,
     pub max_batch: u32,
@@ -2263,6 +2567,7 @@ pub struct vkf_generator_desc {
     pub max_prompt_len: u32,
     pub max_beams: u32,
     pub cache_dtype: vkf_dtype,
+    pub whole_prompts: bool,
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
 }
@@ -2283,6 +2588,9 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_generator_model(generator: *mut vkf_generator) -> *mut vkf_model;
+}
+extern "C" {
+    pub fn vkf_generator_tokenizer(generator: *const vkf_generator) -> *const vkf_tokenizer;
 }
 extern "C" {
     pub fn vkf_generator_context(generator: *const vkf_generator) -> u32;
@@ -2327,6 +2635,8 @@ pub struct vkf_generator_args {
     pub max_new_tokens: u32,
     pub sampling: vkf_sampling,
     pub beams: vkf_beam_search,
+    pub choose: vkf_choose_fn,
+    pub choose_user: *mut ::std::os::raw::c_void,
     pub stops: *const vkf_text,
     pub stop_count: u32,
     pub on_text: vkf_text_fn,
@@ -2901,6 +3211,10 @@ pub unsafe fn vkf_context_memory_usage(context: *mut vkf_context, out_usage: *mu
     vkf_context_memory_usage_sized(context, out_usage, ::std::mem::size_of::<vkf_memory_usage>())
 }
 #[inline]
+pub unsafe fn vkf_context_last_limit(context: *const vkf_context, out_limit: *mut vkf_limit) -> bool {
+    vkf_context_last_limit_sized(context, out_limit, ::std::mem::size_of::<vkf_limit>())
+}
+#[inline]
 pub unsafe fn vkf_embedder_create(
     context: *mut vkf_context,
     desc: *const vkf_embedder_desc,
@@ -3140,6 +3454,14 @@ pub unsafe fn vkf_session_run_cost(session: *const vkf_session, out_cost: *mut v
     vkf_session_run_cost_sized(session, out_cost, ::std::mem::size_of::<vkf_run_cost>())
 }
 #[inline]
+pub unsafe fn vkf_session_prefill(session: *mut vkf_session, args: *const vkf_prefill_args) -> vkf_status {
+    vkf_session_prefill_sized(session, args, ::std::mem::size_of::<vkf_prefill_args>())
+}
+#[inline]
+pub unsafe fn vkf_session_step(session: *mut vkf_session, args: *const vkf_step_args) -> vkf_status {
+    vkf_session_step_sized(session, args, ::std::mem::size_of::<vkf_step_args>())
+}
+#[inline]
 pub unsafe fn vkf_gemm(context: *mut vkf_context, desc: *const vkf_gemm_desc) -> vkf_status {
     vkf_gemm_sized(context, desc, ::std::mem::size_of::<vkf_gemm_desc>())
 }
@@ -3191,6 +3513,18 @@ pub unsafe fn vkf_model_plan_dispatches(
 #[inline]
 pub unsafe fn vkf_context_set_profiler(context: *mut vkf_context, profiler: *const vkf_profiler) -> vkf_status {
     vkf_context_set_profiler_sized(context, profiler, ::std::mem::size_of::<vkf_profiler>())
+}
+#[inline]
+pub unsafe fn vkf_buffer_export(buffer: *mut vkf_buffer, out_memory: *mut vkf_exported_memory) -> vkf_status {
+    vkf_buffer_export_sized(buffer, out_memory, ::std::mem::size_of::<vkf_exported_memory>())
+}
+#[inline]
+pub unsafe fn vkf_buffer_import(
+    context: *mut vkf_context,
+    from: *const vkf_imported_memory,
+    out_buffer: *mut *mut vkf_buffer,
+) -> vkf_status {
+    vkf_buffer_import_sized(context, from, ::std::mem::size_of::<vkf_imported_memory>(), out_buffer)
 }
 #[inline]
 pub unsafe fn vkf_tokenizer_load(
