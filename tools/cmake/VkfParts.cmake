@@ -31,7 +31,7 @@ set(vkf_text_sources text/*.c
     api/public_embed.c api/public_generator.c api/public_tokenizer.c)
 set(vkf_models_sources io/*.c model/*.c vk/described.c
     api/device_description.c api/generate.c api/plan_dispatches.c api/public_model.c api/public_session.c
-    api/public_vocabulary.c)
+    api/public_session_tokens.c api/public_vocabulary.c)
 
 # vkf_part_sources(<out> <directory> <part> <all source>...): those of the sources that belong to a part.
 function(vkf_part_sources out directory part)
