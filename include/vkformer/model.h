@@ -284,6 +284,16 @@ VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_
 VKF_API vkf_model_precision vkf_model_get_precision(const vkf_model *model);
 
 // The kinds of attention whose weights a session can keep; each is a bit.
+// What the model's files say of it, by key: a member of config.json ("architectures"), a member of an object in it by
+// its path ("rope_scaling.factor"), or a string that safetensors files have beside their tensors ("format",
+// "modelspec.title"), looked for in this order. A string is given without quotes, anything else as JSON. *inout_bytes
+// is the capacity of out_text on entry, and the text's bytes without the terminating zero on return. The zero is always
+// written, so the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
+// Statuses: INVALID_ARGUMENT (without a message, where there is no such key), TOO_LARGE (capacity too small),
+// OUT_OF_HOST_MEMORY.
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *inout_bytes,
+                                                     char *out_text);
+
 typedef enum vkf_attention_kind {
     VKF_ATTENTION_CROSS = 1,   // of SEQ2SEQ and TRANSFORMER: the decoder's, over the source
     VKF_ATTENTION_ENCODER = 2, // self attention; of all but DECODER

@@ -246,6 +246,19 @@ const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf
 
 #define SAMPLE_BYTES 256u
 
+json_t *vkf__checkpoint_metadata(const vkf__checkpoint *checkpoint)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; all && i < checkpoint->file_count; i++) {
+        json_t *own = vkf__tensor_file_metadata(checkpoint->files[i]);
+        if (own && json_object_update_missing(all, own) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    }
+    return all;
+}
+
 vkf_status vkf__checkpoint_fingerprint(const vkf__checkpoint *checkpoint, uint64_t *out_hash)
 {
     const vkf__stored_tensor *tensor;

@@ -28,6 +28,9 @@ bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *p
 // The path of the file or of its index, and the path of the file that holds a tensor.
 const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint);
 const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor);
+// The strings that the files have beside their tensors, by key, as a new object; of the same key, that of the file
+// opened first. NULL: no host memory.
+json_t *vkf__checkpoint_metadata(const vkf__checkpoint *checkpoint);
 // A hash of the tensors' names, types and shapes and of the first bytes of each: what tells a model's weights from
 // those of another without reading them all. Statuses: as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__checkpoint_fingerprint(const vkf__checkpoint *checkpoint, uint64_t *out_hash);

@@ -128,7 +128,7 @@ static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *sour
         VKF_TRY(vkf__source_read(source, LENGTH_BYTES, room, (size_t)header_bytes));
     }
     const char *header = room ? room : (const char *)source->data + LENGTH_BYTES;
-    VKF_TRY(vkf__safetensors_parse_header(&area, header, (size_t)header_bytes, &root));
+    VKF_TRY(vkf__safetensors_parse_header(&area, header, (size_t)header_bytes, &root, &file->metadata));
     vkf__free(source->host, room); // before the entries take memory of their own
     room = NULL;
     VKF_TRY(read_entries(file, &area, root));

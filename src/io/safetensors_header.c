@@ -90,7 +90,7 @@ static vkf_status report_json(const vkf__safetensors_area *area, const json_erro
                      area->path, what, error->text, error->position);
 }
 
-static vkf_status check_metadata(const vkf__safetensors_area *area, json_t *root)
+static vkf_status take_metadata(const vkf__safetensors_area *area, json_t *root, json_t **out_metadata)
 {
     json_t *metadata = json_object_get(root, VKF_SAFETENSORS_METADATA);
     if (!metadata)
@@ -106,12 +106,13 @@ static vkf_status check_metadata(const vkf__safetensors_area *area, json_t *root
                              "%s: safetensors header: \"" VKF_SAFETENSORS_METADATA "\": '%.200s' is not a string",
                              area->path, key);
     }
+    *out_metadata = json_incref(metadata);
     json_object_del(root, VKF_SAFETENSORS_METADATA);
     return VKF_OK;
 }
 
 vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, const char *text, size_t text_bytes,
-                                         json_t **out_root)
+                                         json_t **out_root, json_t **out_metadata)
 {
     vkf_status status = VKF_OK;
     json_t *root = NULL;
@@ -122,7 +123,7 @@ vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, cons
     root = json_loadb(text, text_bytes, JSON_REJECT_DUPLICATES, &error);
     if (!root)
         return report_json(area, &error);
-    VKF_TRY(check_metadata(area, root));
+    VKF_TRY(take_metadata(area, root, out_metadata));
     *out_root = root;
     return VKF_OK;
 fail:

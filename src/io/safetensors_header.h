@@ -19,10 +19,10 @@ typedef struct vkf__safetensors_area {
     uint64_t size_bytes;
 } vkf__safetensors_area;
 
-// Parses the header's text into its JSON object; "__metadata__" is checked and removed. *out_root is released with
-// json_decref().
+// Parses the header's text into its JSON object. "__metadata__" is checked and taken out of it: *out_metadata stays
+// NULL where there is none. Both are released with json_decref().
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, const char *text,
-                                                        size_t text_bytes, json_t **out_root);
+                                                        size_t text_bytes, json_t **out_root, json_t **out_metadata);
 
 // Reads and checks one entry on its own, but not the tensor's bytes. The tensor keeps the pointer `name`.
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const char *name,

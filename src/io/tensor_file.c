@@ -94,10 +94,16 @@ void vkf__tensor_file_close(vkf__tensor_file **file)
     *file = NULL;
     vkf__host host = closing->host;
     vkf__file_close(&closing->opened);
+    json_decref(closing->metadata);
     vkf__free(&host, closing->tensors);
     vkf__free(&host, closing->names);
     vkf__free(&host, closing->path);
     vkf__free(&host, closing);
+}
+
+json_t *vkf__tensor_file_metadata(const vkf__tensor_file *file)
+{
+    return file->metadata;
 }
 
 size_t vkf__tensor_file_count(const vkf__tensor_file *file)

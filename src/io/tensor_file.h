@@ -2,6 +2,8 @@
 #ifndef VKF_IO_TENSOR_FILE_H
 #define VKF_IO_TENSOR_FILE_H
 
+#include <jansson.h>
+
 #include "io/stored_tensor.h"
 
 typedef struct vkf__tensor_file vkf__tensor_file;
@@ -16,6 +18,8 @@ size_t vkf__tensor_file_count(const vkf__tensor_file *file);
 const vkf__stored_tensor *vkf__tensor_file_at(const vkf__tensor_file *file, size_t index);
 const vkf__stored_tensor *vkf__tensor_file_find(const vkf__tensor_file *file, const char *name); // NULL when absent
 const char *vkf__tensor_file_path(const vkf__tensor_file *file);
+// An object of strings that the file has beside its tensors; NULL: none. It belongs to the file.
+json_t *vkf__tensor_file_metadata(const vkf__tensor_file *file);
 // Status FILE when the file was written to since it was opened; as vkf__file_check_unchanged().
 VKF_MUST_CHECK vkf_status vkf__tensor_file_check_unchanged(const vkf__tensor_file *file);
 

@@ -12,6 +12,7 @@ struct vkf__tensor_file {
     char *names;                 // all names, zero-terminated, one after the other
     vkf__stored_tensor *tensors; // sorted by name
     size_t count;
+    json_t *metadata; // of strings, by key; NULL: none
 };
 
 // Fills in names and tensors, in any order, and the count. After a failure, its caller releases what it has allocated

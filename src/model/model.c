@@ -125,6 +125,12 @@ static vkf_status take_fingerprint(vkf_model *model, const vkf__checkpoint *chec
     return VKF_OK;
 }
 
+static vkf_status take_metadata(vkf_model *model, const vkf_model_desc *desc, const vkf__checkpoint *checkpoint)
+{
+    const vkf__host host = vkf__host_with_files(&model->context->host, desc->files, desc->directory);
+    return vkf__model_metadata_load(&host, desc->directory, checkpoint, &model->metadata);
+}
+
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
@@ -134,6 +140,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
+    VKF_TRY(take_metadata(model, desc, s.checkpoint));
     *out_model = model;
     model = NULL;
 fail:
@@ -162,6 +169,7 @@ void vkf__model_drop(vkf_model *model)
     if (atomic_fetch_sub(&model->references, 1) > 1)
         return;
     vkf__weights_free(context, &model->weights);
+    vkf__model_metadata_free(&model->metadata);
     vkf__free(&context->host, model->directory);
     vkf__free(&context->host, model);
     vkf__context_drop(context, VKF_MADE_MODEL);

@@ -2,6 +2,7 @@
 #ifndef VKF_MODEL_MODEL_H
 #define VKF_MODEL_MODEL_H
 
+#include "model/model_metadata.h"
 #include "model/weights.h"
 
 struct vkf_model {
@@ -13,6 +14,7 @@ struct vkf_model {
     vkf_dtype dtype;               // of activations
     uint64_t fingerprint;          // of a DECODER's weights and how they are kept: its caches are good for no other
     vkf__weights weights;
+    vkf__model_metadata metadata;
 };
 
 // Take and give back a session's reference; the last one to go frees the model.

@@ -248,6 +248,12 @@ ERRORS = (
           "if self.names(SONAME) != [\"libvkformer.so\"]:", "if False:", ("android.aar",)),
     Error("the sample for Android reads what it wrote", "tests/examples/android/attention_jni.c",
           "VKF_PORT_OUTPUT", "VKF_PORT_QUERY", ("android.jni",)),
+    Error("what weights say of themselves is forgotten", "src/io/safetensors_header.c",
+          "*out_metadata = json_incref(metadata);", "*out_metadata = NULL;",
+          ("model.model_metadata.lavapipe.full",)),
+    Error("keys of metadata are no paths", "src/model/model_metadata.c",
+          "for (const char *dot = strchr(key, '.'); !value && dot;", "for (const char *dot = NULL; dot;",
+          ("model.model_metadata.lavapipe.full",)),
     # sessions token by token, their caches, and models from elsewhere
     Error("keys that move keep the angles of their old place", "src/model/cached_rows.c",
           "    turn_keys(m, rotary);\n", "", ("model.session_tokens.lavapipe.full",)),

@@ -1784,6 +1784,14 @@ extern "C" {
 extern "C" {
     pub fn vkf_model_get_precision(model: *const vkf_model) -> vkf_model_precision;
 }
+extern "C" {
+    pub fn vkf_model_metadata(
+        model: *const vkf_model,
+        key: *const ::std::os::raw::c_char,
+        inout_bytes: *mut usize,
+        out_text: *mut ::std::os::raw::c_char,
+    ) -> vkf_status;
+}
 impl vkf_attention_kind {
     pub const VKF_ATTENTION_CROSS: vkf_attention_kind = vkf_attention_kind(1);
 }
