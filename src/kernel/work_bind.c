@@ -94,7 +94,9 @@ vkf__access vkf__access_of(const vkf__binding *binding)
     const vkf__span *span = &binding->span;
     const vkf_buffer *buffer = span->buffer;
     const uint64_t at = span->offset_bytes + (buffer ? buffer->begin : 0);
-    const void *identity = buffer ? (const void *)(uintptr_t)buffer->handle : NULL;
+    // Several of the caller's may lie in one VkBuffer. A device that is only described has none.
+    const bool made = buffer && buffer->handle != VK_NULL_HANDLE;
+    const void *identity = made ? (const void *)(uintptr_t)buffer->handle : (const void *)buffer;
     return (vkf__access){identity, at, at + span->size_bytes, binding->write};
 }
 
