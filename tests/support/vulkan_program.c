@@ -1,11 +1,11 @@
 // Makes the program's instance, device and queue, and its own pipeline.
 #include "vulkan_program.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared_library.h"
 #include "embedded_words.h"
 #include "kernel/shader_table.h"
 #include "vk/feature_chain.h"
@@ -253,9 +253,10 @@ void program_destroy_buffer(program *p, own_buffer *buffer)
 
 static bool open_loader(program *p)
 {
-    p->library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *symbol = p->library ? dlsym(p->library, "vkGetInstanceProcAddr") : NULL;
-    memcpy(&p->get_proc, &symbol, sizeof symbol);
+    const char *why = NULL;
+    p->library = vkf__library_open("libvulkan.so.1", &why);
+    if (p->library)
+        p->get_proc = (PFN_vkGetInstanceProcAddr)vkf__library_find(p->library, "vkGetInstanceProcAddr");
     p->desc.get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)p->get_proc;
     return p->get_proc != NULL;
 }
@@ -314,7 +315,7 @@ int program_close(void **state)
     if (p->instance)
         p->vkDestroyInstance(p->instance, NULL);
     if (p->library)
-        dlclose(p->library);
+        vkf__library_close(p->library);
     int messages = p->messages, locked = p->locked;
     if (messages > 0 || locked != 0)
         fprintf(stderr, "%d validation messages, the first: %s; queue locks left: %d\n", messages, p->first_message,
