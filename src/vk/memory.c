@@ -117,9 +117,21 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
     return VKF_OK;
 }
 
+static vkf_status slab_map(vkf__memory *memory, vkf__slab *slab, const vkf__shared_memory *shared)
+{
+    vkf__device *device = memory->device;
+    const VkMemoryPropertyFlags properties = device->plan.caps.memory.memoryTypes[slab->memory_type].propertyFlags;
+    void *mapped = shared ? shared->mapped : NULL;
+    const bool wanted = !mapped && !(shared && shared->unmapped);
+    if (wanted && (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        VKF_VK_OR_RETURN(device, device->vk.vkMapMemory(device->handle, slab->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+    slab->mapped = mapped;
+    return VKF_OK;
+}
+
 // Gives back the raw result of vkAllocateMemory: an exhausted heap is no error while another may serve.
 static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_t size, const char *name,
-                              const vkf__shared_memory *shared, VkResult *out_result, vkf__slab **out_slab)
+                              vkf__shared_memory *shared, VkResult *out_result, vkf__slab **out_slab)
 {
     vkf__device *device = memory->device;
     vkf_status status = VKF_OK;
@@ -143,16 +155,12 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
         slab_destroy(memory, slab);
         return VKF_OK;
     }
+    if (shared)
+        shared->taken = true;
     slab->size_bytes = size;
     memory->usage.reserved_bytes[heap_of(memory, memory_type)] += size;
     vkf__device_name(device, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)slab->memory, name);
-    slab->mapped = shared ? shared->mapped : NULL;
-    const VkMemoryPropertyFlags properties = device->plan.caps.memory.memoryTypes[memory_type].propertyFlags;
-    if (!slab->mapped && (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
-        void *mapped = NULL;
-        VKF_VK(device, device->vk.vkMapMemory(device->handle, slab->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
-        slab->mapped = mapped;
-    }
+    VKF_TRY(slab_map(memory, slab, shared));
     void *slabs = memory->slabs;
     VKF_TRY(vkf__grow(device->host, &slabs, sizeof *memory->slabs, memory->slab_count, &memory->slab_capacity,
                       memory->slab_count + 1));
@@ -257,7 +265,7 @@ vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements 
     return status;
 }
 
-static vkf_status allocate_shared_locked(vkf__memory *memory, const vkf__shared_memory *shared, uint32_t type,
+static vkf_status allocate_shared_locked(vkf__memory *memory, vkf__shared_memory *shared, uint32_t type,
                                          const char *name, vkf__allocation *out)
 {
     vkf__slab *slab = NULL;
@@ -273,7 +281,7 @@ static vkf_status allocate_shared_locked(vkf__memory *memory, const vkf__shared_
     return status;
 }
 
-vkf_status vkf__memory_allocate_shared(vkf__memory *memory, const vkf__shared_memory *shared, const char *name,
+vkf_status vkf__memory_allocate_shared(vkf__memory *memory, vkf__shared_memory *shared, const char *name,
                                        vkf__allocation *out_allocation)
 {
     const vkf__device_plan *plan = &memory->device->plan;
