@@ -1,5 +1,5 @@
-// Android hardware buffers, which no driver here has: entries of the tables of functions are exchanged for a driver that
-// notes what it is asked, and hands out memory of the device instead.
+// Android hardware buffers, which no driver here has: entries of the tables of functions are exchanged for a driver
+// that notes what it is asked, and hands out memory of the device instead.
 #include <string.h>
 
 #include "compare.h"

@@ -660,7 +660,10 @@ impl vkf_memory_kind {
     pub const VKF_MEMORY_HOST_POINTER: vkf_memory_kind = vkf_memory_kind(2);
 }
 impl vkf_memory_kind {
-    pub const VKF_MEMORY_KIND_COUNT: vkf_memory_kind = vkf_memory_kind(3);
+    pub const VKF_MEMORY_ANDROID_HARDWARE_BUFFER: vkf_memory_kind = vkf_memory_kind(3);
+}
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_KIND_COUNT: vkf_memory_kind = vkf_memory_kind(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
