@@ -117,6 +117,27 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
     return VKF_OK;
 }
 
+static bool is_within_limit(const vkf__memory *memory, uint64_t size)
+{
+    uint64_t reserved = 0;
+    for (uint32_t i = 0; i < memory->usage.heap_count; i++)
+        reserved += memory->usage.reserved_bytes[i];
+    return memory->limit_bytes == 0 || (reserved <= memory->limit_bytes && size <= memory->limit_bytes - reserved);
+}
+
+static vkf_status no_memory(const vkf__memory *memory, uint64_t size, const char *name)
+{
+    const vkf__host *host = memory->device->host;
+    if (!is_within_limit(memory, size))
+        return vkf__fail(host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%" PRIu64 " bytes more (%s) would exceed device_memory_limit_bytes, %" PRIu64
+                         "; use smaller maximum sizes or raise the limit",
+                         size, name, memory->limit_bytes);
+    return vkf__fail(host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
+                     "no device memory for %" PRIu64 " bytes (%s); use smaller maximum sizes or a device with more",
+                     size, name);
+}
+
 static vkf_status slab_map(vkf__memory *memory, vkf__slab *slab, const vkf__shared_memory *shared)
 {
     vkf__device *device = memory->device;
@@ -149,7 +170,9 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };
-    *out_result = device->vk.vkAllocateMemory(device->handle, &info, NULL, &slab->memory);
+    *out_result = is_within_limit(memory, size)
+                      ? device->vk.vkAllocateMemory(device->handle, &info, NULL, &slab->memory)
+                      : VK_ERROR_OUT_OF_DEVICE_MEMORY;
     if (*out_result != VK_SUCCESS) {
         slab->memory = VK_NULL_HANDLE;
         slab_destroy(memory, slab);
@@ -246,9 +269,7 @@ static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirement
         if (status != VKF_OK || done)
             return status;
     }
-    return vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
-                     "no device memory for %" PRIu64 " bytes (%s); use smaller maximum sizes or a device with more",
-                     (uint64_t)need->size, name);
+    return no_memory(memory, need->size, name);
 }
 
 vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements, vkf__memory_class class,
@@ -270,6 +291,8 @@ static vkf_status allocate_shared_locked(vkf__memory *memory, vkf__shared_memory
 {
     vkf__slab *slab = NULL;
     VkResult result = VK_SUCCESS;
+    if (!is_within_limit(memory, shared->need.size))
+        return no_memory(memory, shared->need.size, name);
     VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));
     if (!slab)
         return vkf__device_status(memory->device, result, "vkAllocateMemory");

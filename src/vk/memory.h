@@ -25,6 +25,7 @@ typedef struct vkf__memory {
     size_t slab_count;
     size_t slab_capacity;
     vkf_memory_usage usage;
+    uint64_t limit_bytes; // of what is reserved; 0: none
     // All buffers that may be used, in lists by a hash of their address; guarded by `lock`.
     struct vkf_buffer *live[VKF_LIVE_BUFFER_LISTS];
     pthread_mutex_t lock;

@@ -57,6 +57,16 @@ ERRORS = (
           "        vkf__driver_faults_apply(&caps);\n", "", ("unit.caps_matrix",)),
     Error("a range of faulty devices ends one too early", "src/vk/driver_faults.c",
           "caps->device_id <= fault->device_last", "caps->device_id < fault->device_last", ("unit.driver_faults",)),
+    Error("each slab has the whole limit for itself", "src/vk/memory.c", "size <= memory->limit_bytes - reserved",
+          "size <= memory->limit_bytes", ("gpu.memory.lavapipe.full",)),
+    Error("shared memory goes beyond the limit", "src/vk/memory.c",
+          "    if (!is_within_limit(memory, shared->need.size))\n"
+          "        return no_memory(memory, shared->need.size, name);\n"
+          "    VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));",
+          "    const uint64_t limit = memory->limit_bytes;\n"
+          "    memory->limit_bytes = 0;\n"
+          "    VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));\n"
+          "    memory->limit_bytes = limit;", ("gpu.memory.lavapipe.full",)),
     Error("uncached memory is read by the host", "src/vk/buffer.c",
           "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
     Error("a temporary takes the place of one that the same step still reads", "src/vk/arena.c",

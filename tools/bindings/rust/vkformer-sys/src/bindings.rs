@@ -346,6 +346,7 @@ pub struct vkf_context_desc {
     pub limits: *const vkf_device_description,
     pub external_memory: bool,
     pub queue_priority: vkf_queue_priority,
+    pub device_memory_limit_bytes: u64,
 }
 impl Default for vkf_context_desc {
     fn default() -> Self {
