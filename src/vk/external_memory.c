@@ -30,7 +30,7 @@ static const kind_row kinds[VKF_MEMORY_KIND_COUNT] = {
                             .descriptor = true},
     [VKF_MEMORY_HOST_POINTER] = {"memory of the host's", VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
                                  offsetof(vkf__enabled, external_host),
-                                 VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT},
+                                 VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, .descriptor = false},
     [VKF_MEMORY_ANDROID_HARDWARE_BUFFER] = {"an Android hardware buffer",
                                             VK_ANDROID_EXTERNAL_MEMORY_ANDROID_HARDWARE_BUFFER_EXTENSION_NAME,
                                             offsetof(vkf__enabled, external_hardware_buffer),
