@@ -154,6 +154,9 @@ typedef struct vkf_context_desc {
     // Of the library's own device, by VK_KHR_global_priority or VK_EXT_global_priority. A warning says where the device
     // has neither or the system does not permit it; the priority is the default then.
     vkf_queue_priority queue_priority;
+    // The most that vkf_memory_usage.reserved_bytes may come to, all heaps together; 0: what the device has. What would
+    // be beyond it gives OUT_OF_DEVICE_MEMORY. Some drivers, lavapipe among them, promise more memory than there is.
+    uint64_t device_memory_limit_bytes;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context

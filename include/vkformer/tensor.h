@@ -51,6 +51,9 @@ typedef enum vkf_memory_kind {
     VKF_MEMORY_OPAQUE_FD = 0, // a file descriptor, between processes and programs on one device with one driver
     VKF_MEMORY_DMA_BUF,       // a file descriptor of Linux's, between devices and drivers of all kinds
     VKF_MEMORY_HOST_POINTER,  // memory of the host's; it can only be imported
+    // An AHardwareBuffer of AHARDWAREBUFFER_FORMAT_BLOB whose usage has AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER, between
+    // all that Android runs; it can only be imported.
+    VKF_MEMORY_ANDROID_HARDWARE_BUFFER,
     VKF_MEMORY_KIND_COUNT
 } vkf_memory_kind;
 
@@ -64,11 +67,18 @@ typedef struct vkf_exported_memory {
 
 typedef struct vkf_imported_memory {
     vkf_memory_kind kind;
-    int fd;                // not for HOST_POINTER. On success the library owns it; on failure the caller still does
-    void *pointer;         // optional: for HOST_POINTER alone, which must stay until the buffer is freed
+    // For OPAQUE_FD and DMA_BUF. On success the library owns it, and has closed it; on any failure it is open and the
+    // caller's still.
+    int fd;
+    // Optional: for HOST_POINTER memory that must stay until the buffer is freed; for ANDROID_HARDWARE_BUFFER the
+    // AHardwareBuffer *. The driver takes a reference of its own and releases it when the buffer is freed; the library
+    // takes none, and the caller keeps and releases the caller's.
+    void *pointer;
     uint64_t buffer_bytes; // a multiple of 16, from the memory's beginning
-    uint64_t memory_bytes; // 0: buffer_bytes. A pointer and this are multiples of what the device wants, 4096 mostly
-    uint32_t memory_type;  // for OPAQUE_FD: as the exporter says
+    // 0: buffer_bytes. A pointer and this are multiples of what the device wants, 4096 mostly. How large a hardware
+    // buffer is the driver knows.
+    uint64_t memory_bytes;
+    uint32_t memory_type; // for OPAQUE_FD: as the exporter says
 } vkf_imported_memory;
 
 // Buffers whose memory is shared, in a context with vkf_context_desc.external_memory, or on a caller's device with the
@@ -83,7 +93,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create_exportable(vkf_context *cont
                                                                uint64_t size_bytes, const char *name,
                                                                vkf_buffer **out_buffer);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory);
-// Makes a buffer on memory of somebody else's, without a copy. Nothing is cleared.
+// Makes a buffer on memory of somebody else's, without a copy. Nothing is cleared. A hardware buffer is never mapped:
+// vkf_buffer_read() and vkf_buffer_write() copy by the device.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from,
                                                        vkf_buffer **out_buffer);
 

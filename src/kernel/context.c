@@ -162,6 +162,7 @@ static vkf_status init_found(vkf_context *context, const vkf_context_desc *desc)
     if (desc->counters)
         VKF_RETURN_IF_ERROR(vkf__counters_init(&context->counters, &context->device, desc->counters));
     VKF_RETURN_IF_ERROR(vkf__memory_init(&context->memory, &context->device));
+    context->memory.limit_bytes = desc->device_memory_limit_bytes;
     VKF_RETURN_IF_ERROR(vkf__transfer_init(&context->transfer, &context->memory));
     VKF_RETURN_IF_ERROR(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
     VKF_RETURN_IF_ERROR(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));

@@ -1,6 +1,8 @@
 // The rows of features and of Vulkan's feature structures, and access to the bools that they name.
 #include "vk/feature_table.h"
 
+#include <vulkan/vulkan_android.h>
+
 #include "vk/caps.h"
 
 #define BIT(path) BITS(path, path)

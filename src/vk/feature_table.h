@@ -22,6 +22,7 @@
 // VK_KHR_global_priority stands for VK_EXT_global_priority, too.
 // VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be
 // read together with CLOCK_MONOTONIC.
+// VK_EXT_queue_family_foreign is used by nothing here, but Android's hardware buffers may not be enabled without it.
 // clang-format off
 #define VKF_CAPS_FEATURES(X)                                                                                           \
     X(storage_16bit, "storageBuffer16BitAccess", ALWAYS, storage_16bit, BIT(storage_16bit.storageBuffer16BitAccess))   \
@@ -57,6 +58,10 @@
       EXTENSION(EXT_EXTERNAL_MEMORY_DMA_BUF))                                                                          \
     X(external_host, "VK_EXT_external_memory_host", FOR_EXTERNAL_MEMORY, external_host,                                \
       EXTENSION(EXT_EXTERNAL_MEMORY_HOST))                                                                             \
+    X(foreign_queues, "VK_EXT_queue_family_foreign", FOR_EXTERNAL_MEMORY, foreign_queues,                              \
+      EXTENSION(EXT_QUEUE_FAMILY_FOREIGN))                                                                             \
+    X(external_hardware_buffer, "VK_ANDROID_external_memory_android_hardware_buffer", FOR_EXTERNAL_MEMORY,             \
+      foreign_queues, EXTENSION(ANDROID_EXTERNAL_MEMORY_ANDROID_HARDWARE_BUFFER))                                      \
     X(global_priority, "VK_KHR_global_priority", FOR_PRIORITY, global_priority, EXTENSION(KHR_GLOBAL_PRIORITY))        \
     X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
 

@@ -117,9 +117,42 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
     return VKF_OK;
 }
 
+static bool is_within_limit(const vkf__memory *memory, uint64_t size)
+{
+    uint64_t reserved = 0;
+    for (uint32_t i = 0; i < memory->usage.heap_count; i++)
+        reserved += memory->usage.reserved_bytes[i];
+    return memory->limit_bytes == 0 || (reserved <= memory->limit_bytes && size <= memory->limit_bytes - reserved);
+}
+
+static vkf_status no_memory(const vkf__memory *memory, uint64_t size, const char *name)
+{
+    const vkf__host *host = memory->device->host;
+    if (!is_within_limit(memory, size))
+        return vkf__fail(host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%" PRIu64 " bytes more (%s) would exceed device_memory_limit_bytes, %" PRIu64
+                         "; use smaller maximum sizes or raise the limit",
+                         size, name, memory->limit_bytes);
+    return vkf__fail(host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
+                     "no device memory for %" PRIu64 " bytes (%s); use smaller maximum sizes or a device with more",
+                     size, name);
+}
+
+static vkf_status slab_map(vkf__memory *memory, vkf__slab *slab, const vkf__shared_memory *shared)
+{
+    vkf__device *device = memory->device;
+    const VkMemoryPropertyFlags properties = device->plan.caps.memory.memoryTypes[slab->memory_type].propertyFlags;
+    void *mapped = shared ? shared->mapped : NULL;
+    const bool wanted = !mapped && !(shared && shared->unmapped);
+    if (wanted && (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+        VKF_VK_OR_RETURN(device, device->vk.vkMapMemory(device->handle, slab->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+    slab->mapped = mapped;
+    return VKF_OK;
+}
+
 // Gives back the raw result of vkAllocateMemory: an exhausted heap is no error while another may serve.
 static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_t size, const char *name,
-                              const vkf__shared_memory *shared, VkResult *out_result, vkf__slab **out_slab)
+                              vkf__shared_memory *shared, VkResult *out_result, vkf__slab **out_slab)
 {
     vkf__device *device = memory->device;
     vkf_status status = VKF_OK;
@@ -137,22 +170,20 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };
-    *out_result = device->vk.vkAllocateMemory(device->handle, &info, NULL, &slab->memory);
+    *out_result = is_within_limit(memory, size)
+                      ? device->vk.vkAllocateMemory(device->handle, &info, NULL, &slab->memory)
+                      : VK_ERROR_OUT_OF_DEVICE_MEMORY;
     if (*out_result != VK_SUCCESS) {
         slab->memory = VK_NULL_HANDLE;
         slab_destroy(memory, slab);
         return VKF_OK;
     }
+    if (shared)
+        shared->taken = true;
     slab->size_bytes = size;
     memory->usage.reserved_bytes[heap_of(memory, memory_type)] += size;
     vkf__device_name(device, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)slab->memory, name);
-    slab->mapped = shared ? shared->mapped : NULL;
-    const VkMemoryPropertyFlags properties = device->plan.caps.memory.memoryTypes[memory_type].propertyFlags;
-    if (!slab->mapped && (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
-        void *mapped = NULL;
-        VKF_VK(device, device->vk.vkMapMemory(device->handle, slab->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
-        slab->mapped = mapped;
-    }
+    VKF_TRY(slab_map(memory, slab, shared));
     void *slabs = memory->slabs;
     VKF_TRY(vkf__grow(device->host, &slabs, sizeof *memory->slabs, memory->slab_count, &memory->slab_capacity,
                       memory->slab_count + 1));
@@ -238,9 +269,7 @@ static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirement
         if (status != VKF_OK || done)
             return status;
     }
-    return vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_DEVICE_MEMORY,
-                     "no device memory for %" PRIu64 " bytes (%s); use smaller maximum sizes or a device with more",
-                     (uint64_t)need->size, name);
+    return no_memory(memory, need->size, name);
 }
 
 vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements, vkf__memory_class class,
@@ -257,11 +286,13 @@ vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements 
     return status;
 }
 
-static vkf_status allocate_shared_locked(vkf__memory *memory, const vkf__shared_memory *shared, uint32_t type,
+static vkf_status allocate_shared_locked(vkf__memory *memory, vkf__shared_memory *shared, uint32_t type,
                                          const char *name, vkf__allocation *out)
 {
     vkf__slab *slab = NULL;
     VkResult result = VK_SUCCESS;
+    if (!is_within_limit(memory, shared->need.size))
+        return no_memory(memory, shared->need.size, name);
     VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));
     if (!slab)
         return vkf__device_status(memory->device, result, "vkAllocateMemory");
@@ -273,7 +304,7 @@ static vkf_status allocate_shared_locked(vkf__memory *memory, const vkf__shared_
     return status;
 }
 
-vkf_status vkf__memory_allocate_shared(vkf__memory *memory, const vkf__shared_memory *shared, const char *name,
+vkf_status vkf__memory_allocate_shared(vkf__memory *memory, vkf__shared_memory *shared, const char *name,
                                        vkf__allocation *out_allocation)
 {
     const vkf__device_plan *plan = &memory->device->plan;

@@ -25,6 +25,7 @@ typedef struct vkf__memory {
     size_t slab_count;
     size_t slab_capacity;
     vkf_memory_usage usage;
+    uint64_t limit_bytes; // of what is reserved; 0: none
     // All buffers that may be used, in lists by a hash of their address; guarded by `lock`.
     struct vkf_buffer *live[VKF_LIVE_BUFFER_LISTS];
     pthread_mutex_t lock;
@@ -44,11 +45,13 @@ typedef struct vkf__shared_memory {
     VkMemoryRequirements need; // of an import, the size is that of the memory
     const void *chain;         // for VkMemoryAllocateInfo: what exports or imports it
     uint8_t *mapped;           // where the host has it already; NULL: mapped here if that is possible
+    bool unmapped;             // never mapped here
+    bool taken;                // put out, on failure too: the driver owns what the chain imports
 } vkf__shared_memory;
 
 // Allocates for a DEVICE buffer, in a slab of its own. Statuses: as above, and UNSUPPORTED without a memory type.
-VKF_MUST_CHECK vkf_status vkf__memory_allocate_shared(vkf__memory *memory, const vkf__shared_memory *shared,
-                                                      const char *name, vkf__allocation *out_allocation);
+VKF_MUST_CHECK vkf_status vkf__memory_allocate_shared(vkf__memory *memory, vkf__shared_memory *shared, const char *name,
+                                                      vkf__allocation *out_allocation);
 void vkf__memory_release(vkf__memory *memory, vkf__allocation *allocation);
 
 void vkf__memory_usage_get(vkf__memory *memory, vkf_memory_usage *out_usage);

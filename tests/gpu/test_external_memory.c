@@ -1,4 +1,5 @@
 // Buffers on memory that is exported to, or imported from, somebody else: another context, and the host.
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,61 @@ static void test_import_unusable_is_refused(void **state)
     vkf_buffer_destroy(&buffer);
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL bind_fails(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
+                                                 VkDeviceSize offset)
+{
+    (void)device, (void)buffer, (void)memory, (void)offset;
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocation_fails(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                       const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+    (void)device, (void)info, (void)callbacks, (void)memory;
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+// The lowest number that is free: one that was not closed would be below it.
+static int next_descriptor(void)
+{
+    int fd = dup(STDERR_FILENO);
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+// Before the driver has taken the file descriptor and after that, it stays the caller's; only success takes it.
+static void test_failed_import_leaves_the_descriptor(void **state)
+{
+    vkf_test_gpu *gpu = gpu_with(state, enabled(state)->external_fd, "VK_KHR_external_memory_fd");
+    struct VolkDeviceTable *vk = &gpu->context->device.vk;
+    const struct VolkDeviceTable before = *vk;
+    vkf_buffer *buffer = NULL, *imported = NULL;
+    vkf_exported_memory memory = {.fd = -1};
+    assert_int_equal(vkf_buffer_create_exportable(gpu->context, VKF_MEMORY_OPAQUE_FD, BYTES, NULL, &buffer), VKF_OK);
+    assert_int_equal(vkf_buffer_export(buffer, &memory), VKF_OK);
+    const vkf_imported_memory from = import_of(&memory);
+    const int next = next_descriptor();
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            vk->vkAllocateMemory = allocation_fails;
+        else
+            vk->vkBindBufferMemory = bind_fails;
+        vkf_status status = vkf_buffer_import(gpu->context, &from, &imported);
+        *vk = before;
+        assert_int_equal(status, VKF_ERROR_OUT_OF_DEVICE_MEMORY);
+        assert_null(imported);
+        assert_int_equal(next_descriptor(), next);
+        assert_true(fcntl(memory.fd, F_GETFD) >= 0);
+    }
+    assert_int_equal(vkf_buffer_import(gpu->context, &from, &imported), VKF_OK);
+    assert_int_equal(fcntl(memory.fd, F_GETFD), -1);
+    assert_refused(gpu, &from, "is not open");
+    vkf_buffer_destroy(&imported);
+    vkf_buffer_destroy(&buffer);
+    assert_true(next_descriptor() <= next);
+}
+
 static void test_dma_buf_is_exported(void **state)
 {
     vkf_test_gpu *gpu = gpu_with(state, enabled(state)->external_dma_buf, "VK_EXT_external_memory_dma_buf");
@@ -191,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_opaque_fd_is_one_memory_in_two_contexts),
         cmocka_unit_test(test_host_pointer_is_computed_on),
         cmocka_unit_test(test_import_unusable_is_refused),
+        cmocka_unit_test(test_failed_import_leaves_the_descriptor),
         cmocka_unit_test(test_dma_buf_is_exported),
         cmocka_unit_test(test_context_without_external_memory_refuses),
     };

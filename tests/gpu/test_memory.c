@@ -239,6 +239,41 @@ static void test_slabs_are_shared_and_reused(void **state)
     vkf_buffer_destroy(&buffers[0]);
 }
 
+static void keep_error(void *user, vkf_severity severity, const char *text)
+{
+    vkf_test_gpu *gpu = user;
+    if (severity == VKF_SEVERITY_ERROR)
+        (void)snprintf(gpu->last_error, sizeof gpu->last_error, "%s", text);
+}
+
+// Nothing is allocated beyond the limit, what is within it still is, and what was given back may be had again.
+static void test_memory_limit_holds(void **state)
+{
+    enum { MIB = 1 << 20 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_context_desc desc = {.profile = gpu->profile,
+                                   .skip_self_test = true,
+                                   .external_memory = true,
+                                   .message = keep_error,
+                                   .message_user = gpu,
+                                   .device_memory_limit_bytes = 20 * MIB};
+    vkf_context *context = NULL;
+    vkf_buffer *most = NULL, *more = NULL, *little = NULL;
+    assert_int_equal(vkf_context_create(&desc, &context), VKF_OK);
+    assert_int_equal(vkf_buffer_create(context, 12 * MIB, "most", &most), VKF_OK);
+    assert_int_equal(vkf_buffer_create(context, 12 * MIB, "more", &more), VKF_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_non_null(strstr(gpu->last_error, "device_memory_limit_bytes, 20971520"));
+    if (context->device.plan.enabled.external_fd)
+        assert_int_equal(vkf_buffer_create_exportable(context, VKF_MEMORY_OPAQUE_FD, 12 * MIB, "more", &more),
+                         VKF_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(vkf_buffer_create(context, 1000, "little", &little), VKF_OK); // a whole slab would be beyond it
+    vkf_buffer_destroy(&most);
+    assert_int_equal(vkf_buffer_create(context, 12 * MIB, "more", &more), VKF_OK);
+    vkf_buffer_destroy(&more);
+    vkf_buffer_destroy(&little);
+    vkf_context_destroy(&context);
+}
+
 static void test_peak_outlives_what_is_gone(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -632,6 +667,7 @@ int main(void)
         EVERYWHERE,
         cmocka_unit_test(test_layer_plan_needs_no_buffers),
         cmocka_unit_test(test_transfer_beyond_the_end_is_refused),
+        cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_attention_plan_has_no_matrix_of_scores),
     };
     const struct CMUnitTest masked_tests[] = {

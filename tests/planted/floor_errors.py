@@ -57,6 +57,16 @@ ERRORS = (
           "        vkf__driver_faults_apply(&caps);\n", "", ("unit.caps_matrix",)),
     Error("a range of faulty devices ends one too early", "src/vk/driver_faults.c",
           "caps->device_id <= fault->device_last", "caps->device_id < fault->device_last", ("unit.driver_faults",)),
+    Error("each slab has the whole limit for itself", "src/vk/memory.c", "size <= memory->limit_bytes - reserved",
+          "size <= memory->limit_bytes", ("gpu.memory.lavapipe.full",)),
+    Error("shared memory goes beyond the limit", "src/vk/memory.c",
+          "    if (!is_within_limit(memory, shared->need.size))\n"
+          "        return no_memory(memory, shared->need.size, name);\n"
+          "    VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));",
+          "    const uint64_t limit = memory->limit_bytes;\n"
+          "    memory->limit_bytes = 0;\n"
+          "    VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));\n"
+          "    memory->limit_bytes = limit;", ("gpu.memory.lavapipe.full",)),
     Error("uncached memory is read by the host", "src/vk/buffer.c",
           "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
     Error("a temporary takes the place of one that the same step still reads", "src/vk/arena.c",
@@ -81,6 +91,19 @@ ERRORS = (
           "if (refused && plan->queue_priority", "if (!refused && plan->queue_priority", ("gpu.device.lavapipe.full",)),
     Error("memory that nobody made for it is exported", "src/vk/external_memory.c",
           "if (!buffer->exports || !device->vk", "if (!device->vk", ("gpu.external_memory.lavapipe.full",)),
+    Error("a driver owns a file descriptor whose import failed", "src/vk/external_memory.c",
+          "const int copy = vkf__descriptor_copy(from->fd);", "const int copy = from->fd;",
+          ("gpu.external_memory.lavapipe.full",)),
+    Error("a copy of a file descriptor that no driver took is left open", "src/vk/external_memory.c",
+          "    if (!shared->taken)\n        vkf__descriptor_close(copy);\n", "",
+          ("gpu.external_memory.lavapipe.full",)),
+    Error("a hardware buffer is not allocated for one buffer alone", "src/vk/external_memory.c",
+          ".dedicated = true}", ".dedicated = false}", ("gpu.hardware_buffer.lavapipe.full",)),
+    Error("a hardware buffer is as large as the caller says", "src/vk/external_memory.c",
+          "(offered_memory){buffer.allocationSize, buffer.memoryTypeBits}",
+          "(offered_memory){from->buffer_bytes, buffer.memoryTypeBits}", ("gpu.hardware_buffer.lavapipe.full",)),
+    Error("a hardware buffer is mapped", "src/vk/external_memory.c", "shared->unmapped = true;",
+          "shared->unmapped = false;", ("gpu.hardware_buffer.lavapipe.full",)),
     Error("a timeline semaphore's value is not handed on", "src/vk/submission.c",
           ".pNext = waits.timeline || signals.timeline ? &values : NULL,", ".pNext = NULL,",
           ("gpu.interop_submit.lavapipe.full",)),

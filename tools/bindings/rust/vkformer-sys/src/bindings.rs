@@ -346,6 +346,7 @@ pub struct vkf_context_desc {
     pub limits: *const vkf_device_description,
     pub external_memory: bool,
     pub queue_priority: vkf_queue_priority,
+    pub device_memory_limit_bytes: u64,
 }
 impl Default for vkf_context_desc {
     fn default() -> Self {
@@ -660,7 +661,10 @@ impl vkf_memory_kind {
     pub const VKF_MEMORY_HOST_POINTER: vkf_memory_kind = vkf_memory_kind(2);
 }
 impl vkf_memory_kind {
-    pub const VKF_MEMORY_KIND_COUNT: vkf_memory_kind = vkf_memory_kind(3);
+    pub const VKF_MEMORY_ANDROID_HARDWARE_BUFFER: vkf_memory_kind = vkf_memory_kind(3);
+}
+impl vkf_memory_kind {
+    pub const VKF_MEMORY_KIND_COUNT: vkf_memory_kind = vkf_memory_kind(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
