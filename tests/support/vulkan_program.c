@@ -10,6 +10,7 @@
 #include "kernel/shader_table.h"
 #include "vk/feature_chain.h"
 
+#define AWAITED_NS 20000000000u // what is signalled later than that never will be
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -371,14 +372,15 @@ void program_signal(program *p, VkSemaphore semaphore, uint64_t value)
     assert_int_equal(function(p->device, &info), VK_SUCCESS);
 }
 
-uint64_t program_semaphore_value(program *p, VkSemaphore semaphore)
+void program_await(program *p, VkSemaphore semaphore, uint64_t value)
 {
-    uint64_t value = 0;
-    PFN_vkGetSemaphoreCounterValue function =
-        (PFN_vkGetSemaphoreCounterValue)p->vkGetDeviceProcAddr(p->device, "vkGetSemaphoreCounterValue");
+    PFN_vkWaitSemaphores function = (PFN_vkWaitSemaphores)p->vkGetDeviceProcAddr(p->device, "vkWaitSemaphores");
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &semaphore,
+                                      .pValues = &value};
     assert_non_null(function);
-    assert_int_equal(function(p->device, semaphore, &value), VK_SUCCESS);
-    return value;
+    assert_int_equal(function(p->device, &info, AWAITED_NS), VK_SUCCESS);
 }
 
 void program_submit_after(program *p, VkCommandBuffer commands, VkSemaphore wait, VkSemaphore done)
