@@ -515,8 +515,8 @@ VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t r
 // session may be under way. Whatever is called next for the session waits for it first, but for vkf_session_ended(),
 // vkf_session_tensor(), vkf_session_position() and vkf_session_tokens(). vkf_session_destroy() waits, too.
 
-// Waits until the run that is under way has ended; returns at once if there is none. Before that the host must not touch
-// the session's tensors. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN; then the rows of a DECODER are empty.
+// Waits until the run that is under way has ended; returns at once if there is none. Before that the host must not
+// touch the session's tensors. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN; then the rows of a DECODER are empty.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_wait(vkf_session *session);
 // Whether it has ended, without waiting. Statuses: DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_ended(vkf_session *session, bool *out_ended);

@@ -218,6 +218,30 @@ ERRORS = (
           "    if (!frame->under_way)\n        return VKF_OK;\n    frame->under_way = false;",
           "    if (!frame->under_way || frame->times.ended_ns == 0)\n        return VKF_OK;\n    frame->under_way = false;",
           ("gpu.interop_submit.lavapipe.full",)),
+    Error("a session's run that is under way is not waited for", "src/model/session_flight.c",
+          "    if (!session->under_way)\n        return VKF_OK;\n    session->under_way = false;",
+          "    if (!session->under_way || session->rows)\n        return VKF_OK;\n    session->under_way = false;",
+          ("model.session_interop.lavapipe.full",)),
+    Error("a submitted run of a model waits for no semaphore", "src/kernel/batch.c",
+          "(uint32_t)batch->count, semaphores);",
+          "(uint32_t)batch->count,\n"
+          "        &(vkf__submit_semaphores){.signals = semaphores->signals,\n"
+          "                                  .signal_count = semaphores->signal_count});",
+          ("model.session_interop.lavapipe.full",)),
+    Error("a prepared run writes its parameters for the class of its rows", "src/model/session_flight.c",
+          "        vkf__session_use_largest(session, group, &flight->class);",
+          "        VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));",
+          ("model.session_interop.lavapipe.full",)),
+    Error("a submitted step's tokens are not in the cache's rows", "src/model/cached_rows.c",
+          "    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));\n"
+          "    vkf__rows_keep(session, &a.prompt);",
+          "    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));\n"
+          "    if (!semaphores)\n        vkf__rows_keep(session, &a.prompt);",
+          ("model.session_interop.lavapipe.full",)),
+    Error("a recording leaves out its last command", "src/kernel/batch.c",
+          "    for (size_t i = 0; i < batch->count; i++)\n        VKF_RETURN_IF_ERROR(vkf__work_record(",
+          "    for (size_t i = 0; i + 1 < batch->count; i++)\n        VKF_RETURN_IF_ERROR(vkf__work_record(",
+          ("model.session_interop.lavapipe.full",)),
     # tools/program
     Error("the deviation is that of all and not of a sample", "tools/program/measure/sample_stats.c",
           "sqrt(squares / (count - 1))", "sqrt(squares / count)", ("unit.sample_stats",)),
