@@ -16,7 +16,8 @@ VKF_MUST_CHECK vkf_status vkf__session_check_encode_launch(const vkf_session *se
 // The session is a DECODER's, which runs token by token.
 VKF_MUST_CHECK vkf_status vkf__session_check_tokens(const vkf_session *session, const char *function);
 
-// Checks a step and hands it to `run`, as the prefill that it is. Statuses: INVALID_ARGUMENT, TOO_LARGE, those of `run`.
+// Checks a step and hands it to `run`, as the prefill that it is. Statuses: INVALID_ARGUMENT, TOO_LARGE, and those of
+// `run`.
 typedef vkf_status (*vkf__step_fn)(vkf_session *session, const vkf_prefill_args *args, const void *user);
 VKF_MUST_CHECK vkf_status vkf__session_run_step(vkf_session *session, const vkf_step_args *args, const char *function,
                                                 vkf__step_fn run, const void *user);

@@ -1,5 +1,6 @@
 // A model's runs between a program's own submissions: submitted without waiting, between semaphores, or recorded into
-// command buffers of the program's. What comes out is what vkf_session_encode() and vkf_session_step() give, bit by bit.
+// command buffers of the program's. What comes out is what vkf_session_encode() and vkf_session_step() give, bit by
+// bit.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
 #define USAGE (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
 
 enum { BATCH = 3, SOURCE = 12, CONTEXT = 24, PROMPT = 5, STEPS = 4, RUNS = 3, MOST = BATCH * 1024 };
+
+// A run takes a few milliseconds. What is not signalled soon never will be.
+#define HELD_NS 100000000u
+#define SOON_NS 20000000000u
 
 static const uint32_t run_batch[RUNS] = {3, 1, 2}, run_len[RUNS] = {12, 1, 7};
 
@@ -140,11 +145,12 @@ static void test_submitted_encodes_are_held_and_signal(void **state)
         check_ok(&b, vkf_session_submit_encode(b.session, &args, &desc));
         assert_int_equal(vkf_session_ended(b.session, &ended), VKF_OK);
         assert_false(ended);
+        assert_false(program_reaches(b.p, end, done.value, HELD_NS));
         program_signal(b.p, begin, wait.value);
         check_ok(&b, vkf_session_wait(b.session));
         assert_int_equal(vkf_session_ended(b.session, &ended), VKF_OK);
         assert_true(ended);
-        program_await(b.p, end, done.value);
+        assert_true(program_reaches(b.p, end, done.value, SOON_NS));
         read_embeddings(&b, got, count);
         check_same(&b, got, count, "a submitted encode");
     }
