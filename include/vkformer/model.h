@@ -512,8 +512,8 @@ VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t r
 // ---- runs that nobody waits for
 //
 // vkf_session_submit_encode() and vkf_session_submit_step() of <vkformer/vulkan.h> begin a run and return. One run of a
-// session may be under way. Whatever is called next for the session waits for it first, but for vkf_session_ended(),
-// vkf_session_tensor(), vkf_session_position() and vkf_session_tokens(). vkf_session_destroy() waits, too.
+// session may be under way. Whatever is called next for the session waits for it first, vkf_session_destroy() included,
+// but not vkf_session_ended() and what takes a const session.
 
 // Waits until the run that is under way has ended; returns at once if there is none. Before that the host must not
 // touch the session's tensors. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN; then the rows of a DECODER are empty.

@@ -58,7 +58,8 @@ static vkf_status step(vkf_session *session, const vkf_step_args *args, const ch
                        const vkf__submit_semaphores *semaphores)
 {
     if (!has_group(session, VKF_STAGES_STEP))
-        return fail_argument(session, function, "the session runs no steps: its max_target_len is 1, or the model's");
+        return fail_argument(session, function,
+                             "the session runs no steps: the model is no DECODER, or max_target_len is 1");
     if (args->out_logits)
         return fail_argument(session, function,
                              "results stay on the device: leave out_logits NULL and see vkf_session_tensor()");

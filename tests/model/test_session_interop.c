@@ -31,7 +31,12 @@ typedef struct bed {
 static vkf_session *make_session(bed *b)
 {
     const vkf_session_desc desc = {
-        .max_batch = BATCH, .max_source_len = SOURCE, .max_target_len = CONTEXT, .max_prompt_len = 8};
+        .max_batch = BATCH,
+        .max_source_len = SOURCE,
+        .max_target_len = CONTEXT,
+        .max_prompt_len = 8,
+        .max_logit_rows = 3,
+    };
     vkf_session *session = NULL;
     if (vkf_session_create(b->model, &desc, &session) != VKF_OK)
         fail_msg("%s", b->p->gpu.last_error);
@@ -265,11 +270,96 @@ static void test_next_call_waits_for_a_submitted_step(void **state)
     check_same(&b, got, count, "a step behind a submitted one");
     args.out_logits = NULL;
     check_ok(&b, vkf_session_submit_step(b.session, &args, &none));
-    check_ok(&b, vkf_session_truncate(b.session, 0, PROMPT));
-    check_ok(&b, vkf_session_submit_step(b.session, &args, &none)); // the rows' ends differ: positions run before it
-    assert_int_equal(vkf_session_position(b.session, 0), PROMPT + 1);
-    assert_int_equal(vkf_session_position(b.session, 1), PROMPT + 2 * STEPS);
     bed_close(&b); // while it may still run
+}
+
+// Where a row was cut or gets no token, positions of rows run before the step. It has the logits all the same.
+static void test_submitted_steps_of_unequal_rows(void **state)
+{
+    static bed b;
+    static float got[MOST];
+    static const vkf_session_submit_desc none = {0};
+    static const int32_t ids[][BATCH] = {{7, 8, 9}, {-1, 10, 11}, {12, -1, 13}, {14, 15, 16}};
+    vkf_tensor tensor;
+    bed_open(&b, state, "llama");
+    prefill(&b, b.plain);
+    prefill(&b, b.session);
+    check_ok(&b, vkf_session_truncate(b.plain, 0, 2));
+    check_ok(&b, vkf_session_truncate(b.session, 0, 2));
+    assert_true(vkf_session_tensor(b.session, VKF_SESSION_LOGITS, &tensor));
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        const vkf_step_args expected = {.batch = BATCH, .ids = ids[i], .out_logits = b.expected};
+        const vkf_step_args args = {.batch = BATCH, .ids = ids[i]};
+        check_ok(&b, vkf_session_step(b.plain, &expected));
+        check_ok(&b, vkf_session_submit_step(b.session, &args, &none));
+        check_ok(&b, vkf_session_wait(b.session));
+        check_ok(&b, vkf_buffer_read(tensor.buffer, tensor.offset_bytes, got, sizeof(float) * BATCH * b.vocab));
+        for (uint32_t row = 0; row < BATCH; row++)
+            if (ids[i][row] >= 0)
+                assert_close(got + row * b.vocab, b.expected + row * b.vocab, b.vocab, 1e-4, 1e-4,
+                             vkf_test_label(&b.p->gpu, "row %u of step %zu", row, i));
+        check_rows(&b);
+    }
+    bed_close(&b);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL fail_to_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
+                                                   uint64_t timeout)
+{
+    (void)device;
+    (void)count;
+    (void)fences;
+    (void)all;
+    (void)timeout;
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+// Nobody knows what the cache holds then.
+static void test_rows_are_empty_behind_a_failure(void **state)
+{
+    static bed b;
+    static const vkf_session_submit_desc none = {0};
+    bed_open(&b, state, "llama");
+    const vkf_step_args args = step_args(&b, 0);
+    struct VolkDeviceTable *vk = &b.p->gpu.context->device.vk;
+    const PFN_vkWaitForFences wait = vk->vkWaitForFences;
+    prefill(&b, b.session);
+    check_ok(&b, vkf_session_submit_step(b.session, &args, &none));
+    assert_int_equal(vkf_session_position(b.session, 0), PROMPT + 1);
+    vk->vkWaitForFences = fail_to_wait;
+    assert_int_equal(vkf_session_wait(b.session), VKF_ERROR_OUT_OF_HOST_MEMORY);
+    vk->vkWaitForFences = wait;
+    for (uint32_t row = 0; row < BATCH; row++)
+        assert_int_equal(vkf_session_position(b.session, row), 0);
+    check_ok(&b, vkf_session_wait(b.session)); // nothing is under way any more
+    prefill(&b, b.plain);
+    prefill(&b, b.session);
+    check_rows(&b);
+    bed_close(&b);
+}
+
+// The decoder follows at once, and reads the memory that the submitted run leaves.
+static void test_decoder_follows_a_submitted_encode(void **state)
+{
+    static bed b;
+    static float got[MOST];
+    static const vkf_session_submit_desc none = {0};
+    static const int32_t targets[] = {2, 5, 9};
+    bed_open(&b, state, "bart");
+    vkf_encode_args args = encode_args(&b, 1);
+    args.source_len = 4;
+    b.lengths[0] = 3;
+    const vkf_decode_args expected = {.target_len = 3, .target_ids = targets, .out_logits = b.expected};
+    const vkf_decode_args decode = {.target_len = 3, .target_ids = targets, .out_logits = got};
+    check_ok(&b, vkf_session_encode(b.plain, &args));
+    check_ok(&b, vkf_session_decode(b.plain, &expected));
+    for (int i = 0; i < 2; i++) { // the second time with the ids that are there
+        check_ok(&b, vkf_session_submit_encode(b.session, &args, &none));
+        check_ok(&b, vkf_session_decode(b.session, &decode));
+        check_same(&b, got, (size_t)3 * b.vocab, "a decoder behind a submitted encode");
+        args.source_ids = NULL;
+    }
+    bed_close(&b);
 }
 
 // Recorded once behind a copy of ids, and submitted for several sizes.
@@ -415,6 +505,9 @@ int main(void)
         cmocka_unit_test(test_submitted_encode_reads_ids_of_the_device),
         cmocka_unit_test(test_submitted_steps_follow_one_another),
         cmocka_unit_test(test_next_call_waits_for_a_submitted_step),
+        cmocka_unit_test(test_submitted_steps_of_unequal_rows),
+        cmocka_unit_test(test_rows_are_empty_behind_a_failure),
+        cmocka_unit_test(test_decoder_follows_a_submitted_encode),
         cmocka_unit_test(test_recorded_encodes_run_with_sizes_of_their_own),
         cmocka_unit_test(test_recorded_steps_keep_the_cache),
         cmocka_unit_test(test_classes_of_rows),

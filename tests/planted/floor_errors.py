@@ -238,6 +238,9 @@ ERRORS = (
           "    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));\n"
           "    if (!semaphores)\n        vkf__rows_keep(session, &a.prompt);",
           ("model.session_interop.lavapipe.full",)),
+    Error("rows keep what a failed run should have appended", "src/model/session_flight.c",
+          "    if (status != VKF_OK)\n        vkf__rows_forget(session);", "    if (!session)\n        vkf__rows_forget(session);",
+          ("model.session_interop.lavapipe.full",)),
     Error("a recording leaves out its last command", "src/kernel/batch.c",
           "    for (size_t i = 0; i < batch->count; i++)\n        VKF_RETURN_IF_ERROR(vkf__work_record(",
           "    for (size_t i = 0; i + 1 < batch->count; i++)\n        VKF_RETURN_IF_ERROR(vkf__work_record(",
