@@ -143,7 +143,7 @@ typedef struct vkf_session_submit_desc {
     uint32_t signal_count;
 } vkf_session_submit_desc;
 
-// Writes the arguments, submits the run as one submission and returns: vkf_session_wait() waits for its end. A run that
+// Writes the arguments, submits the run and returns: vkf_session_wait() waits for its end. A run that
 // is under way is waited for first. Outputs are NULL. source_ids may be NULL where the host needs none; then
 // VKF_SESSION_SOURCE_IDS holds them when `waits` are signalled, and source_lengths are given and source_types are not.
 // The host needs the ids of models whose positions are counted without padding (RoBERTa), and of causal classifiers. An

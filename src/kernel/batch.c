@@ -30,10 +30,16 @@ vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_bu
     return VKF_OK;
 }
 
-vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission,
+vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end,
                                   const vkf__submit_semaphores *semaphores)
 {
-    return vkf__submission_submit_with(submission, batch->command_buffers, (uint32_t)batch->count, semaphores);
+    vkf__submit_semaphores own = *semaphores;
+    if (begin > 0)
+        own.wait_count = 0;
+    if (end == batch->count)
+        return vkf__submission_submit_with(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
+    own.signal_count = 0;
+    return vkf__submission_submit_ahead(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
 }
 
 vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)

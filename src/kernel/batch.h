@@ -17,9 +17,10 @@ VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
 VKF_MUST_CHECK vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 
-// Submits all, behind the semaphores to wait for, and with those to signal at the end.
-VKF_MUST_CHECK vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission,
-                                                 const vkf__submit_semaphores *semaphores);
+// Submits entries [begin, end), of which the first wait for semaphores and the last signal theirs. Only the last may be
+// waited for. If this fails, all those before may be on their way.
+VKF_MUST_CHECK vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin,
+                                                 size_t end, const vkf__submit_semaphores *semaphores);
 // Submits entries [begin, end) in order. The second also waits for the last.
 VKF_MUST_CHECK vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin,
                                             size_t end);

@@ -32,23 +32,41 @@ static double flops_of(const vkf__work *work)
     return flops;
 }
 
-// Submits a batch at once or, where that is more than the context's limit, in parts. All parts but the last are waited
-// for one by one.
-static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
+// Where the part of a batch ends that begins there: all that is left or, where that is more, the context's limit.
+static size_t part_end(const vkf_session *session, const vkf__batch *batch, size_t begin)
 {
     const double limit = session->context->submission_flops;
     double flops = 0;
-    size_t begin = 0;
-    for (size_t i = 0; limit > 0 && i < batch->count; i++) {
-        const double more = flops_of(batch->works[i]);
-        if (i > begin && flops + more > limit) {
-            VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, i));
-            begin = i;
-            flops = 0;
-        }
-        flops += more;
+    for (size_t i = begin; limit > 0 && i < batch->count; i++) {
+        flops += flops_of(batch->works[i]);
+        if (i > begin && flops > limit)
+            return i;
     }
+    return batch->count;
+}
+
+// Submits a batch in parts. All but the last are waited for one by one.
+static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
+{
+    size_t begin = 0;
+    for (size_t end; (end = part_end(session, batch, begin)) < batch->count; begin = end)
+        VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, end));
     return vkf__batch_submit(batch, submission, begin, batch->count);
+}
+
+// The same between semaphores. Nothing is waited for, since what signals the first of them may come later.
+static vkf_status submit_between(vkf_session *session, const vkf__batch *batch, vkf__submission *submission,
+                                 const vkf__submit_semaphores *semaphores)
+{
+    vkf_status status = VKF_OK;
+    size_t begin = 0;
+    for (size_t end; status == VKF_OK && begin < batch->count; begin = end) {
+        end = part_end(session, batch, begin);
+        status = vkf__batch_submit_with(batch, submission, begin, end, semaphores);
+        if (status != VKF_OK && begin > 0)
+            vkf__submission_idle(submission);
+    }
+    return status;
 }
 
 static const vkf__batch *batch_of(const vkf__flight *flight)
@@ -177,7 +195,7 @@ vkf_status vkf__session_launch(vkf_session *session, vkf__stage_group group, con
     VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));
     VKF_RETURN_IF_ERROR(write_run(session, flight, group, sizes));
     flight->times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(vkf__batch_submit_with(batch_of(flight), &flight->submission, semaphores));
+    VKF_RETURN_IF_ERROR(submit_between(session, batch_of(flight), &flight->submission, semaphores));
     flight->times.submitted_ns = flight->submission.submitted_ns;
     session->under_way = true;
     return VKF_OK;

@@ -164,6 +164,38 @@ static void test_submitted_encodes_are_held_and_signal(void **state)
     bed_close(&b);
 }
 
+// A run that is more work than one submission should be is held by its first part, and signals with its last.
+static void test_encodes_in_parts_are_held_and_signal(void **state)
+{
+    static bed b;
+    static float got[MOST];
+    bed_open(&b, state, "bert");
+    VkSemaphore begin = program_semaphore(b.p, false), end = program_semaphore(b.p, false);
+    const size_t count = expect_embeddings(&b, 0);
+    const vkf_encode_args args = encode_args(&b, 0);
+    const vkf_semaphore_value wait = {.semaphore = begin}, done = {.semaphore = end};
+    const vkf_session_submit_desc desc = {.waits = &wait, .wait_count = 1, .signals = &done, .signal_count = 1};
+    own_buffer kept = program_buffer(b.p, sizeof b.expected, USAGE);
+    VkCommandBuffer nothing = program_begin(b.p);
+    assert_int_equal(b.p->vk.vkEndCommandBuffer(nothing), VK_SUCCESS);
+    b.p->gpu.context->submission_flops = 1;
+    program_submit_after(b.p, nothing, VK_NULL_HANDLE, begin);
+    const int locks = b.p->locks;
+    check_ok(&b, vkf_session_submit_encode(b.session, &args, &desc));
+    assert_int_equal(b.p->locks - locks, b.session->group_begin[VKF_STAGES_ENCODE + 1]); // a submission each
+    program_submit_after(b.p, keeping(&b, VKF_SESSION_EMBEDDINGS, &kept, count), end, VK_NULL_HANDLE);
+    check_ok(&b, vkf_session_wait(b.session));
+    assert_int_equal(b.p->vk.vkQueueWaitIdle(b.p->queue), VK_SUCCESS);
+    b.p->gpu.context->submission_flops = 0;
+    check_same(&b, kept.mapped, count, "a submitted encode in parts");
+    read_embeddings(&b, got, count);
+    check_same(&b, got, count, "a submitted encode in parts, read by the host");
+    program_destroy_buffer(b.p, &kept);
+    b.p->vk.vkDestroySemaphore(b.p->device, begin, NULL);
+    b.p->vk.vkDestroySemaphore(b.p->device, end, NULL);
+    bed_close(&b);
+}
+
 // The program writes the ids on the device and copies the result there; the host sees neither.
 static void test_submitted_encode_reads_ids_of_the_device(void **state)
 {
@@ -502,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_submitted_encodes_are_held_and_signal),
+        cmocka_unit_test(test_encodes_in_parts_are_held_and_signal),
         cmocka_unit_test(test_submitted_encode_reads_ids_of_the_device),
         cmocka_unit_test(test_submitted_steps_follow_one_another),
         cmocka_unit_test(test_next_call_waits_for_a_submitted_step),

@@ -223,11 +223,10 @@ ERRORS = (
           "    if (!session->under_way || session->rows)\n        return VKF_OK;\n    session->under_way = false;",
           ("model.session_interop.lavapipe.full",)),
     Error("a submitted run of a model waits for no semaphore", "src/kernel/batch.c",
-          "(uint32_t)batch->count, semaphores);",
-          "(uint32_t)batch->count,\n"
-          "        &(vkf__submit_semaphores){.signals = semaphores->signals,\n"
-          "                                  .signal_count = semaphores->signal_count});",
+          "    if (begin > 0)\n        own.wait_count = 0;", "    own.wait_count = 0;",
           ("model.session_interop.lavapipe.full",)),
+    Error("a run in parts signals when its first has ended", "src/kernel/batch.c",
+          "    own.signal_count = 0;\n    return", "    return", ("model.session_interop.lavapipe.full",)),
     Error("a prepared run writes its parameters for the class of its rows", "src/model/session_flight.c",
           "        vkf__session_use_largest(session, group, &flight->class);",
           "        VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));",
