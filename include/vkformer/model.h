@@ -519,6 +519,32 @@ VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
 // session.
 VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row);
 
+// ---- runs that nobody waits for
+//
+// vkf_session_submit_encode() and vkf_session_submit_step() of <vkformer/vulkan.h> begin a run and return. One run of a
+// session may be under way. Whatever is called next for the session waits for it first, vkf_session_destroy() included,
+// but not vkf_session_ended() and what takes a const session.
+
+// Waits until the run that is under way has ended; returns at once if there is none. Before that the host must not
+// touch the session's tensors. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN; then the rows of a DECODER are empty.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_wait(vkf_session *session);
+// Whether it has ended, without waiting. Statuses: DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_ended(vkf_session *session, bool *out_ended);
+
+// What a session reads and leaves on the device. Shapes here are those of a run; rows of a run that is smaller than the
+// session's maximum lie without gaps at the tensor's beginning.
+typedef enum vkf_session_data {
+    VKF_SESSION_SOURCE_IDS = 0, // (B, S) i32; models whose encoder reads tokens
+    VKF_SESSION_MEMORY,         // (B, S, d_model) f32 or f16: hidden states; of a TRANSFORMER its source before the run
+    VKF_SESSION_EMBEDDINGS,     // (B, embedding_dim) f32; ENCODER
+    VKF_SESSION_LOGITS, // f32; of a DECODER's step (B, target_vocab); of an ENCODER's head, where the session has
+                        // max_logit_rows, see vkf_head
+    VKF_SESSION_DATA_COUNT
+} vkf_session_data;
+// The tensor at the session's maximum sizes; false where it has none. Its buffer belongs to the session and lives as
+// long; vkf_buffer_vulkan() tells the VkBuffer. The next run may overwrite it.
+VKF_API bool vkf_session_tensor(const vkf_session *session, vkf_session_data data, vkf_tensor *out_tensor);
+
 // ---- saved caches: DECODER alone
 //
 // What a session's rows hold can be saved, so that a long prompt runs once, and later sessions go on from it. It is

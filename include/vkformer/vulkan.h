@@ -129,6 +129,51 @@ typedef struct vkf_layer_submit_desc {
 // Statuses: as vkf_layer_run(), and INVALID_ARGUMENT for a frame or semaphores as above.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc);
 
+// ---- a model's runs between the caller's own
+//
+// An encoder's run and a DECODER's step, submitted without waiting or recorded into a command buffer of the caller's.
+// Results stay on the device: see vkf_session_tensor(). Nobody checks whether they are finite. Sessions with
+// attention_weights are refused, because the host gathers these. A probe is not shown such runs.
+
+typedef struct vkf_session_submit_desc {
+    // As in vkf_layer_submit_desc.
+    const vkf_semaphore_value *waits; // optional
+    uint32_t wait_count;
+    const vkf_semaphore_value *signals; // optional
+    uint32_t signal_count;
+} vkf_session_submit_desc;
+
+// Writes the arguments, submits the run and returns: vkf_session_wait() waits for its end. A run that
+// is under way is waited for first. Outputs are NULL. source_ids may be NULL where the host needs none; then
+// VKF_SESSION_SOURCE_IDS holds them when `waits` are signalled, and source_lengths are given and source_types are not.
+// The host needs the ids of models whose positions are counted without padding (RoBERTa), and of causal classifiers. An
+// id outside the vocabulary is not found out, but reads no memory outside the table. A TRANSFORMER's source may be NULL
+// in the same way: VKF_SESSION_MEMORY holds it.
+// Statuses: as vkf_session_encode() but NOT_FINITE, and INVALID_ARGUMENT for semaphores as in vkf_layer_submit().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_encode(vkf_session *session, const vkf_encode_args *args,
+                                                               const vkf_session_submit_desc *desc);
+
+// The same for a step of a DECODER, with out_logits NULL. The rows have the tokens at once (vkf_session_position()).
+// Where a row has to run more than its last position (see vkf_session_prefill()), those before it run first, without
+// regard to `waits`, and are waited for.
+// Statuses: as vkf_session_step(), and INVALID_ARGUMENT for semaphores as in vkf_layer_submit().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_step(vkf_session *session, const vkf_step_args *args,
+                                                             const vkf_session_submit_desc *desc);
+
+// Record an encoder's run, or a DECODER's step, into the caller's command buffer, with the barriers and bindings of
+// vkf_layer_record(). The recording is that for the session's maximum sizes, in which all smaller runs can run; it can
+// be submitted again and again while the session lives. Statuses: INVALID_ARGUMENT (also: the session has no such run),
+// OUT_OF_HOST_MEMORY, and those of vkf_session_wait().
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_record_encode(vkf_session *session, VkCommandBuffer command_buffer);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_record_step(vkf_session *session, VkCommandBuffer command_buffer);
+
+// Write the arguments for the next submission of such a recording, as submit_encode and submit_step do. The caller then
+// submits it once; for the session the run counts as done. From prepare until the submission has ended, only the calls
+// that do not wait (see vkf_session_wait()) are allowed for the session, and for a recording that was prepared and not
+// submitted, whatever runs next overwrites the arguments. Statuses: as submit_encode and submit_step.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prepare_encode(vkf_session *session, const vkf_encode_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prepare_step(vkf_session *session, const vkf_step_args *args);
+
 // A range of a VkBuffer of the caller's, on the context's device.
 typedef struct vkf_wrapped_buffer_desc {
     VkBuffer buffer;

@@ -39,7 +39,7 @@ vkf_status vkf_session_generate_sized(vkf_session *session, const vkf_generate_a
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, "vkf_session_generate");
+    vkf_status status = vkf__session_enter(session, "vkf_session_generate");
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&session->context->host, "vkf_session_generate", vkf_generate_args, args, args_bytes);

@@ -1,9 +1,7 @@
 // Public entry points for programs that use Vulkan themselves: <vkformer/vulkan.h>.
-#include "layer/layer.h"
-
-#include <vkformer/vulkan.h>
-
+#include "api/interop_semaphores.h"
 #include "base/sized.h"
+#include "layer/layer.h"
 
 static vkf_status record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer, const char *function)
 {
@@ -29,38 +27,46 @@ vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame, VkCommandBuf
 }
 
 static vkf_status check_semaphores(const vkf__host *host, const vkf_semaphore_value *items, uint32_t count,
-                                   const char *name)
+                                   const char *function, const char *name)
 {
     if (count > VKF_MAX_SEMAPHORES || (count > 0 && !items))
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_layer_submit: %u %s: give an array of %u semaphores at most", count, name,
-                         VKF_MAX_SEMAPHORES);
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u %s: give an array of %u semaphores at most",
+                         function, count, name, VKF_MAX_SEMAPHORES);
     for (uint32_t i = 0; i < count; i++)
         if (items[i].semaphore == VK_NULL_HANDLE)
-            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_layer_submit: %s[%u] is null", name, i);
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s[%u] is null", function, name, i);
     return VKF_OK;
 }
 
-static void take_semaphores(vkf__semaphore_value *out_values, const vkf_semaphore_value *items, uint32_t count)
+static void copy_semaphores(vkf__semaphore_value *out_values, const vkf_semaphore_value *items, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         out_values[i] = (vkf__semaphore_value){items[i].semaphore, items[i].value};
 }
 
+vkf_status vkf__take_semaphores(const vkf__host *host, const char *function, const vkf__given_semaphores *given,
+                                vkf__taken_semaphores *taken, vkf__submit_semaphores *out_semaphores)
+{
+    VKF_RETURN_IF_ERROR(check_semaphores(host, given->waits, given->wait_count, function, "waits"));
+    VKF_RETURN_IF_ERROR(check_semaphores(host, given->signals, given->signal_count, function, "signals"));
+    copy_semaphores(taken->waits, given->waits, given->wait_count);
+    copy_semaphores(taken->signals, given->signals, given->signal_count);
+    *out_semaphores = (vkf__submit_semaphores){taken->waits, taken->signals, given->wait_count, given->signal_count};
+    return VKF_OK;
+}
+
 vkf_status vkf_layer_submit_sized(vkf_layer *layer, const vkf_layer_submit_desc *desc, size_t desc_bytes)
 {
-    vkf__semaphore_value waits[VKF_MAX_SUBMIT_SEMAPHORES], signals[VKF_MAX_SUBMIT_SEMAPHORES];
+    vkf__taken_semaphores taken;
+    vkf__submit_semaphores semaphores;
     if (!layer || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf__host *host = &layer->context->host;
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, "vkf_layer_submit"));
     VKF_TAKE_SIZED(host, "vkf_layer_submit", vkf_layer_submit_desc, desc, desc_bytes);
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, desc->frame));
-    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->waits, desc->wait_count, "waits"));
-    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->signals, desc->signal_count, "signals"));
-    take_semaphores(waits, desc->waits, desc->wait_count);
-    take_semaphores(signals, desc->signals, desc->signal_count);
-    const vkf__submit_semaphores semaphores = {waits, signals, desc->wait_count, desc->signal_count};
+    const vkf__given_semaphores given = {desc->waits, desc->signals, desc->wait_count, desc->signal_count};
+    VKF_RETURN_IF_ERROR(vkf__take_semaphores(host, "vkf_layer_submit", &given, &taken, &semaphores));
     return vkf__layer_submit(layer, desc->frame, &desc->sizes, &semaphores);
 }
 

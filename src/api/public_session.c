@@ -264,6 +264,14 @@ static vkf_status check_row(const vkf_session *session, const char *function, co
     return VKF_OK;
 }
 
+// Whether the host needs no ids: none has a meaning beside its row of the table.
+static bool takes_ids_of_the_device(const vkf_session *session, const vkf_encode_args *args)
+{
+    const vkf_model_config *config = &session->model->config;
+    const bool ends_by_id = config->causal && config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
+    return args->source_lengths && !vkf__has_position_ids(config) && !ends_by_id;
+}
+
 static vkf_status check_tokens(const vkf_session *session, const char *function, const vkf_encode_args *args)
 {
     const vkf_model_config *config = &session->model->config;
@@ -286,7 +294,7 @@ vkf_status vkf_session_encode_sized(vkf_session *session, const vkf_encode_args 
     static const char function[] = "vkf_session_encode";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, function);
+    vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&session->context->host, function, vkf_encode_args, args, args_bytes);
@@ -304,6 +312,37 @@ vkf_status vkf_session_encode_sized(vkf_session *session, const vkf_encode_args 
         return fail_argument(session, function, "source, or a mask that the session was made for, is NULL");
     }
     return vkf__session_encode_numbers(session, args);
+}
+
+static vkf_status check_source_on_device(const vkf_session *session, const char *function, const vkf_encode_args *args)
+{
+    if (seq2seq(session) || pools(session)) {
+        if (args->source_ids)
+            return check_tokens(session, function, args);
+        if (!takes_ids_of_the_device(session, args))
+            return fail_argument(session, function,
+                                 "source_ids are NULL, but the host needs them or, if it does not, source_lengths");
+        VKF_RETURN_IF_ERROR(check_lengths(session, function, args));
+        return args->source_types ? fail_argument(session, function, "source_types are given without source_ids")
+                                  : VKF_OK;
+    }
+    if (!masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask))
+        return fail_argument(session, function, "a mask that the session was made for is NULL");
+    return VKF_OK;
+}
+
+vkf_status vkf__session_check_encode_launch(const vkf_session *session, const vkf_encode_args *args,
+                                            const char *function)
+{
+    if (session->group_begin[VKF_STAGES_ENCODE + 1] == 0)
+        return fail_argument(session, function, "the model has no encoder");
+    if (session->desc.attention_weights)
+        return fail_argument(session, function, "the session keeps attention_weights, which the host gathers");
+    if (args->out_memory || args->out_embeddings || args->out_logits)
+        return fail_argument(session, function,
+                             "results stay on the device: leave the outputs NULL and see vkf_session_tensor()");
+    VKF_RETURN_IF_ERROR(check_source_sizes(session, function, args->batch, args->source_len));
+    return check_source_on_device(session, function, args);
 }
 
 // Checks the arguments of a DECODER.
@@ -375,7 +414,7 @@ vkf_status vkf_session_decode_sized(vkf_session *session, const vkf_decode_args 
     static const char function[] = "vkf_session_decode";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, function);
+    vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&session->context->host, function, vkf_decode_args, args, args_bytes);
@@ -392,7 +431,7 @@ vkf_status vkf_session_greedy_sized(vkf_session *session, const vkf_greedy_args 
     static const char function[] = "vkf_session_greedy";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, function);
+    vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&session->context->host, function, vkf_greedy_args, args, args_bytes);
@@ -444,7 +483,7 @@ vkf_status vkf_session_timings_sized(vkf_session *session, uint32_t *inout_count
 {
     if (!session || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, "vkf_session_timings");
+    vkf_status status = vkf__session_enter(session, "vkf_session_timings");
     if (status != VKF_OK)
         return status;
     VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_timings", timing_bytes));

@@ -1,6 +1,6 @@
 // Public entry points that run a DECODER token by token. All arguments are checked here, before anything is written.
+#include "api/session_check.h"
 #include "base/sized.h"
-#include "model/cached_rows.h"
 #include "model/session_save.h"
 
 static vkf_status fail_argument(const vkf_session *session, const char *function, const char *why)
@@ -8,7 +8,7 @@ static vkf_status fail_argument(const vkf_session *session, const char *function
     return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", function, why);
 }
 
-static vkf_status check_session(const vkf_session *session, const char *function)
+vkf_status vkf__session_check_tokens(const vkf_session *session, const char *function)
 {
     if (!vkf__facts_of(&session->model->config)->prompts)
         return fail_argument(session, function, "the model is no DECODER");
@@ -49,7 +49,7 @@ static vkf_status check_row(const vkf_session *session, const char *function, ui
 static vkf_status check_prefill(const vkf_session *session, const vkf_prefill_args *args, const char *function)
 {
     const int32_t *ids = args->ids;
-    VKF_RETURN_IF_ERROR(check_session(session, function));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, function));
     VKF_RETURN_IF_ERROR(check_batch(session, function, args->batch));
     if (!args->ids || !args->counts)
         return fail_argument(session, function, "ids or counts is NULL");
@@ -66,7 +66,7 @@ vkf_status vkf_session_prefill_sized(vkf_session *session, const vkf_prefill_arg
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, "vkf_session_prefill"));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, "vkf_session_prefill"));
     VKF_TAKE_SIZED(&session->context->host, "vkf_session_prefill", vkf_prefill_args, args, args_bytes);
     VKF_RETURN_IF_ERROR(check_prefill(session, args, "vkf_session_prefill"));
     return vkf__session_prefill(session, args);
@@ -82,7 +82,8 @@ static void compact(const vkf_step_args *args, int32_t *out_ids, uint32_t *out_c
     }
 }
 
-static vkf_status step(vkf_session *session, const vkf_step_args *args, const char *function)
+static vkf_status check_and_run(vkf_session *session, const vkf_step_args *args, const char *function, vkf__step_fn run,
+                                const void *user)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &session->context->host;
@@ -91,14 +92,30 @@ static vkf_status step(vkf_session *session, const vkf_step_args *args, const ch
     VKF_ALLOC(host, ids, args->batch);
     VKF_ALLOC(host, counts, args->batch);
     compact(args, ids, counts);
-    const vkf_prefill_args prefill = {
+    const vkf_prefill_args tokens = {
         .batch = args->batch, .ids = ids, .counts = counts, .out_logits = args->out_logits};
-    VKF_TRY(check_prefill(session, &prefill, function));
-    VKF_TRY(vkf__session_prefill(session, &prefill));
+    VKF_TRY(check_prefill(session, &tokens, function));
+    VKF_TRY(run(session, &tokens, user));
 fail:
     vkf__free(host, ids);
     vkf__free(host, counts);
     return status;
+}
+
+vkf_status vkf__session_run_step(vkf_session *session, const vkf_step_args *args, const char *function,
+                                 vkf__step_fn run, const void *user)
+{
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, function));
+    VKF_RETURN_IF_ERROR(check_batch(session, function, args->batch));
+    if (!args->ids)
+        return fail_argument(session, function, "ids is NULL");
+    return check_and_run(session, args, function, run, user);
+}
+
+static vkf_status prefill(vkf_session *session, const vkf_prefill_args *args, const void *user)
+{
+    (void)user;
+    return vkf__session_prefill(session, args);
 }
 
 vkf_status vkf_session_step_sized(vkf_session *session, const vkf_step_args *args, size_t args_bytes)
@@ -106,21 +123,17 @@ vkf_status vkf_session_step_sized(vkf_session *session, const vkf_step_args *arg
     static const char function[] = "vkf_session_step";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, function));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_step_args, args, args_bytes);
-    VKF_RETURN_IF_ERROR(check_session(session, function));
-    VKF_RETURN_IF_ERROR(check_batch(session, function, args->batch));
-    if (!args->ids)
-        return fail_argument(session, function, "ids is NULL");
-    return step(session, args, function);
+    return vkf__session_run_step(session, args, function, prefill, NULL);
 }
 
 vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position)
 {
     if (!session)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
-    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     if (row >= session->desc.max_batch || position > session->rows[row].count)
         return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: there is no row %u, or it has fewer than %u tokens", __func__, row, position);
@@ -144,8 +157,8 @@ vkf_status vkf_session_save(vkf_session *session, const char *path)
 {
     if (!session || !path)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
-    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_save(session, path);
 }
 
@@ -153,8 +166,8 @@ vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *u
 {
     if (!session || !write)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
-    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_save_to(session, __func__, write, user);
 }
 
@@ -162,8 +175,8 @@ vkf_status vkf_session_load(vkf_session *session, const char *path)
 {
     if (!session || !path)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
-    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_load(session, path);
 }
 
@@ -171,7 +184,7 @@ vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *u
 {
     if (!session || !read)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
-    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
+    VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_load_from(session, __func__, read, user);
 }

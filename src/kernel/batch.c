@@ -23,6 +23,25 @@ void vkf__batch_free(vkf__batch *batch, const vkf__host *host)
     *batch = (vkf__batch){0};
 }
 
+vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        VKF_RETURN_IF_ERROR(vkf__work_record(batch->works[i], command_buffer, false));
+    return VKF_OK;
+}
+
+vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end,
+                                  const vkf__submit_semaphores *semaphores)
+{
+    vkf__submit_semaphores own = *semaphores;
+    if (begin > 0)
+        own.wait_count = 0;
+    if (end == batch->count)
+        return vkf__submission_submit_with(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
+    own.signal_count = 0;
+    return vkf__submission_submit_ahead(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
+}
+
 vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)
 {
     return vkf__submission_submit(submission, batch->command_buffers + begin, (uint32_t)(end - begin));

@@ -13,8 +13,14 @@ typedef struct vkf__batch {
 
 // Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
+// Records all works, one behind the other, into a command buffer in the recording state.
+VKF_MUST_CHECK vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 
+// Submits entries [begin, end), of which the first wait for semaphores and the last signal theirs. Only the last may be
+// waited for. If this fails, all those before may be on their way.
+VKF_MUST_CHECK vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin,
+                                                 size_t end, const vkf__submit_semaphores *semaphores);
 // Submits entries [begin, end) in order. The second also waits for the last.
 VKF_MUST_CHECK vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin,
                                             size_t end);

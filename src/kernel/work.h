@@ -159,9 +159,9 @@ typedef struct vkf__work {
     uint32_t most_rows;
     // Set by the owner before BUILD --------------------------------------------------------------
     vkf_buffer *lent_control; // not owned, of vkf__work_control_bytes() at least; NULL: the work makes its own
-    // Set by the owner before recording ---------------------------------------------------------- The work's own
-    // command buffer is always submitted directly behind (follows) or before (followed) another work's, in the same
-    // submission. A plain barrier then joins the two.
+    // Set by the owner before recording ----------------------------------------------------------
+    // The work always runs directly behind (follows) or before (followed) another work: in the same submission, or in
+    // one command buffer of a caller's. A plain barrier then joins the two.
     bool follows, followed;
 } vkf__work;
 

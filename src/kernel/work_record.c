@@ -109,22 +109,13 @@ fail:
 vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
 {
     vkf__device *device = &work->context->device;
-    barrier_before(device, command_buffer);
-    vkf_status status = record_nodes(work, command_buffer, queries);
-    barrier_after(device, command_buffer);
-    return status;
-}
-
-static vkf_status record_own(vkf__work *work)
-{
-    vkf__device *device = &work->context->device;
     if (work->follows)
-        barrier_between(device, work->built.command_buffer);
+        barrier_between(device, command_buffer);
     else
-        barrier_before(device, work->built.command_buffer);
-    vkf_status status = record_nodes(work, work->built.command_buffer, true);
+        barrier_before(device, command_buffer);
+    vkf_status status = record_nodes(work, command_buffer, queries);
     if (!work->followed)
-        barrier_after(device, work->built.command_buffer);
+        barrier_after(device, command_buffer);
     return status;
 }
 
@@ -133,7 +124,7 @@ vkf_status vkf__work_record_again(vkf__work *work)
     vkf__device *device = &work->context->device;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(work->built.command_buffer, &info));
-    VKF_RETURN_IF_ERROR(record_own(work));
+    VKF_RETURN_IF_ERROR(vkf__work_record(work, work->built.command_buffer, true));
     VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(work->built.command_buffer));
     return VKF_OK;
 }

@@ -313,10 +313,11 @@ static vkf_status run_part(const appended *a, uint32_t past, uint32_t positions)
     return args->out_logits && last ? read_last(a, &sizes) : VKF_OK;
 }
 
-static vkf_status run_parts(const appended *a)
+// Runs the positions that have to run, up to `len`.
+static vkf_status run_parts(const appended *a, uint32_t len)
 {
     const vkf_prefill_args *args = a->args;
-    const uint32_t part = part_of(a), len = a->prompt.len;
+    const uint32_t part = part_of(a);
     for (uint32_t past = a->first; past < len; past += part) {
         if (args->progress && !args->progress(args->progress_user, past, len, "positions"))
             return VKF_ERROR_CANCELLED;
@@ -325,17 +326,44 @@ static vkf_status run_parts(const appended *a)
     return VKF_OK;
 }
 
+// Makes the cache ready and writes the tokens.
+static vkf_status begin_prompt(appended *a)
+{
+    VKF_RETURN_IF_ERROR(gather(a));
+    VKF_RETURN_IF_ERROR(vkf__rows_align(a->session, &a->prompt, a->keep, &a->first));
+    return vkf__prompt_write(a->session, &a->prompt, 1);
+}
+
+static void free_appended(appended *a)
+{
+    vkf__prompt_free(a->session, &a->prompt);
+    vkf__free(&a->session->context->host, a->keep);
+}
+
 vkf_status vkf__session_prefill(vkf_session *session, const vkf_prefill_args *args)
 {
     vkf_status status = VKF_OK;
     appended a = {.session = session, .args = args};
-    VKF_TRY(gather(&a));
-    VKF_TRY(vkf__rows_align(session, &a.prompt, a.keep, &a.first));
-    VKF_TRY(vkf__prompt_write(session, &a.prompt, 1));
-    VKF_TRY(run_parts(&a));
+    VKF_TRY(begin_prompt(&a));
+    VKF_TRY(run_parts(&a, a.prompt.len));
     vkf__rows_keep(session, &a.prompt);
 fail:
-    vkf__prompt_free(session, &a.prompt);
-    vkf__free(&session->context->host, a.keep);
+    free_appended(&a);
+    return status;
+}
+
+vkf_status vkf__session_launch_step(vkf_session *session, const vkf_prefill_args *args,
+                                    const vkf__submit_semaphores *semaphores)
+{
+    vkf_status status = VKF_OK;
+    appended a = {.session = session, .args = args};
+    VKF_TRY(begin_prompt(&a));
+    const vkf__session_sizes sizes = {
+        .batch = args->batch, .target_len = 1, .target_past = a.prompt.len - 1, .logit_rows = 1};
+    VKF_TRY(run_parts(&a, a.prompt.len - 1));
+    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));
+    vkf__rows_keep(session, &a.prompt);
+fail:
+    free_appended(&a);
     return status;
 }

@@ -41,5 +41,9 @@ void vkf__row_add(vkf_session *session, uint32_t row, const int32_t *tokens, uin
 
 // vkf_session_prefill() and vkf_session_step(). The arguments were checked.
 VKF_MUST_CHECK vkf_status vkf__session_prefill(vkf_session *session, const vkf_prefill_args *args);
+// Launches the run of the rows' last position, see vkf__session_launch(). The positions before it, if there are any,
+// run first and are waited for. The rows hold the tokens from here on. No logits are asked for.
+VKF_MUST_CHECK vkf_status vkf__session_launch_step(vkf_session *session, const vkf_prefill_args *args,
+                                                   const vkf__submit_semaphores *semaphores);
 
 #endif

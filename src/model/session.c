@@ -221,6 +221,8 @@ void vkf_session_destroy(vkf_session **session)
     *session = NULL;
     if (vkf__context_is_inherited(context))
         return;
+    const vkf_status ended = vkf__session_settle(s);
+    (void)ended; // well or not, nothing runs any more
     for (uint32_t i = 0; s->caches && i < model->config.num_decoder_layers; i++)
         vkf__buffer_destroy(&s->caches[i]);
     free_host_side(s);

@@ -162,7 +162,8 @@ struct vkf_session {
     vkf__session_sizes sizes; // of the last run
     vkf_sampling sampling;    // how the next tokens are chosen; completed
     uint32_t record_count;
-    bool encoded;          // there is a memory
+    bool under_way;        // a run was launched into the first flight, and not waited for
+    bool encoded;          // there is a memory, or a run that leaves one was launched
     bool memory_cached;    // the cross caches hold its keys and values
     int last_group;        // of the last run, for timings; -1: none
     vkf_run_cost cost;     // of the last run
@@ -246,6 +247,8 @@ size_t vkf__session_command_buffers(const vkf_session *session);
 // the class is as if it had never run.
 VKF_MUST_CHECK vkf_status vkf__session_use_class(vkf_session *session, vkf__stage_group group,
                                                  const vkf__session_sizes *sizes, uint32_t flight, uint32_t *out_class);
+// Makes the stages of a group stand for the recording for its largest runs, in which all others can run, too.
+void vkf__session_use_largest(vkf_session *session, vkf__stage_group group, uint32_t *out_class);
 // Makes the stages stand for what runs, or ran, in a flight.
 void vkf__session_use_flight(vkf_session *session, uint32_t flight);
 
@@ -283,6 +286,17 @@ VKF_MUST_CHECK vkf_status vkf__session_step(vkf_session *session, const vkf__ses
 // Waits for a STEP that has begun and is not wanted, if there is one. It leaves no trace but keys and values behind
 // those that count, which are never read before they are written.
 void vkf__session_drop_step(vkf_session *session);
+// Begins a run in the first flight, in which nothing is on its way, and returns. Without semaphores the parameters
+// alone are written, for the largest recording, which the caller submits in a command buffer of its own.
+VKF_MUST_CHECK vkf_status vkf__session_launch(vkf_session *session, vkf__stage_group group,
+                                              const vkf__session_sizes *sizes,
+                                              const vkf__submit_semaphores *semaphores);
+// Waits for a run that was launched, if there is one. After a failure the rows of a DECODER are empty.
+VKF_MUST_CHECK vkf_status vkf__session_settle(vkf_session *session);
+// What public functions that use a session's device memory begin with: checks the process, and settles.
+VKF_MUST_CHECK vkf_status vkf__session_enter(vkf_session *session, const char *function);
+// The recording of a group for its largest runs.
+const vkf__batch *vkf__session_largest_batch(const vkf_session *session, vkf__stage_group group);
 // Writes the sizes of a run into one stage.
 VKF_MUST_CHECK vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 // GPU time of one stage of the last run, in nanoseconds.

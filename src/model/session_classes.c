@@ -239,6 +239,12 @@ static void use_class(vkf_session *session, vkf__stage_group group, uint32_t cla
         session->stages[i].work = session->stages[i].works[flight][class];
 }
 
+void vkf__session_use_largest(vkf_session *session, vkf__stage_group group, uint32_t *out_class)
+{
+    *out_class = vkf__session_largest_class(session, group);
+    use_class(session, group, *out_class, 0);
+}
+
 void vkf__session_use_flight(vkf_session *session, uint32_t flight)
 {
     use_class(session, session->flights[flight].group, session->flights[flight].class, flight);

@@ -1,7 +1,9 @@
 // Runs groups of stages. A run takes a flight from its submission until the host has waited for it. Steps of decoding
 // may take two in turn, so that the device has the next step at hand when it ends one.
+#include <assert.h>
+
 #include "base/clock.h"
-#include "model/session.h"
+#include "model/cached_rows.h"
 #include "observe/probe.h"
 #include "op/operators.h"
 
@@ -30,28 +32,57 @@ static double flops_of(const vkf__work *work)
     return flops;
 }
 
-// Submits a batch at once or, where that is more than the context's limit, in parts. All parts but the last are waited
-// for one by one.
-static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
+// Where the part of a batch ends that begins there: all that is left or, where that is more, the context's limit.
+static size_t part_end(const vkf_session *session, const vkf__batch *batch, size_t begin)
 {
     const double limit = session->context->submission_flops;
     double flops = 0;
-    size_t begin = 0;
-    for (size_t i = 0; limit > 0 && i < batch->count; i++) {
-        const double more = flops_of(batch->works[i]);
-        if (i > begin && flops + more > limit) {
-            VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, i));
-            begin = i;
-            flops = 0;
-        }
-        flops += more;
+    for (size_t i = begin; limit > 0 && i < batch->count; i++) {
+        flops += flops_of(batch->works[i]);
+        if (i > begin && flops > limit)
+            return i;
     }
+    return batch->count;
+}
+
+// Submits a batch in parts. All but the last are waited for one by one.
+static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
+{
+    size_t begin = 0;
+    for (size_t end; (end = part_end(session, batch, begin)) < batch->count; begin = end)
+        VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, end));
     return vkf__batch_submit(batch, submission, begin, batch->count);
+}
+
+// The same between semaphores. Nothing is waited for, since what signals the first of them may come later.
+static vkf_status submit_between(vkf_session *session, const vkf__batch *batch, vkf__submission *submission,
+                                 const vkf__submit_semaphores *semaphores)
+{
+    vkf_status status = VKF_OK;
+    size_t begin = 0;
+    for (size_t end; status == VKF_OK && begin < batch->count; begin = end) {
+        end = part_end(session, batch, begin);
+        status = vkf__batch_submit_with(batch, submission, begin, end, semaphores);
+        if (status != VKF_OK && begin > 0)
+            vkf__submission_idle(submission);
+    }
+    return status;
 }
 
 static const vkf__batch *batch_of(const vkf__flight *flight)
 {
     return &flight->batches[flight->group][flight->class];
+}
+
+// Writes what a run of the flight's class needs.
+static vkf_status write_run(vkf_session *session, vkf__flight *flight, vkf__stage_group group,
+                            const vkf__session_sizes *sizes)
+{
+    flight->group = group;
+    flight->sizes = *sizes;
+    flight->sizes.greedy = flight->class >= VKF_ROW_CLASSES;
+    flight->times = (vkf__run_times){.begin_ns = vkf__now_ns()};
+    return write_sizes(session, flight);
 }
 
 // Submits a run. If that fails, nothing of it is on its way.
@@ -60,11 +91,7 @@ static vkf_status begin_run(vkf_session *session, vkf__stage_group group, const 
 {
     vkf__flight *flight = &session->flights[index];
     VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, index, &flight->class));
-    flight->group = group;
-    flight->sizes = *sizes;
-    flight->sizes.greedy = flight->class >= VKF_ROW_CLASSES;
-    flight->times = (vkf__run_times){.begin_ns = vkf__now_ns()};
-    VKF_RETURN_IF_ERROR(write_sizes(session, flight));
+    VKF_RETURN_IF_ERROR(write_run(session, flight, group, sizes));
     if (session->context->probe)
         return VKF_OK;
     flight->times.updated_ns = vkf__now_ns();
@@ -73,17 +100,11 @@ static vkf_status begin_run(vkf_session *session, vkf__stage_group group, const 
     return VKF_OK;
 }
 
-// Waits for a run, or has a probe run it. What the session says of its last run is about this one then.
-static vkf_status end_run(vkf_session *session, uint32_t index)
+// Waits for a run. What the session says of its last run is about this one then.
+static vkf_status await_run(vkf_session *session, vkf__flight *flight)
 {
-    vkf__flight *flight = &session->flights[index];
     const vkf__batch *batch = batch_of(flight);
-    const char *name = vkf__stage_group_name(flight->group);
     vkf__run_times *times = &flight->times;
-    session->sizes = flight->sizes;
-    vkf__session_use_flight(session, index);
-    if (session->context->probe)
-        return vkf__probe_run(session->context, &flight->submission, name, batch->works, batch->count);
     VKF_RETURN_IF_ERROR(vkf__submission_wait(&flight->submission));
     times->ended_ns = vkf__now_ns();
     session->last_group = (int)flight->group;
@@ -91,7 +112,20 @@ static vkf_status end_run(vkf_session *session, uint32_t index)
         .host_ns = times->submitted_ns - times->begin_ns,
         .wait_ns = times->ended_ns - times->submitted_ns,
     };
-    return vkf__profile_run(session->context, name, batch->works, batch->count, times);
+    return vkf__profile_run(session->context, vkf__stage_group_name(flight->group), batch->works, batch->count, times);
+}
+
+// The same, or has a probe run it.
+static vkf_status end_run(vkf_session *session, uint32_t index)
+{
+    vkf__flight *flight = &session->flights[index];
+    const vkf__batch *batch = batch_of(flight);
+    session->sizes = flight->sizes;
+    vkf__session_use_flight(session, index);
+    if (session->context->probe)
+        return vkf__probe_run(session->context, &flight->submission, vkf__stage_group_name(flight->group), batch->works,
+                              batch->count);
+    return await_run(session, flight);
 }
 
 static vkf_status run_in(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes, uint32_t index)
@@ -144,6 +178,66 @@ void vkf__session_drop_step(vkf_session *session)
         dropped = vkf__submission_wait(&session->flights[session->ahead_flight].submission);
     session->ahead = false;
     (void)dropped; // it is of no run that anybody asked for; a device that was lost remains so
+}
+
+// ---- runs that nobody waits for at once
+
+vkf_status vkf__session_launch(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes,
+                               const vkf__submit_semaphores *semaphores)
+{
+    vkf__flight *flight = &session->flights[0];
+    assert(!session->under_way && !session->ahead);
+    session->last_group = -1;
+    if (!semaphores) {
+        vkf__session_use_largest(session, group, &flight->class);
+        return write_run(session, flight, group, sizes);
+    }
+    VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));
+    VKF_RETURN_IF_ERROR(write_run(session, flight, group, sizes));
+    flight->times.updated_ns = vkf__now_ns();
+    VKF_RETURN_IF_ERROR(submit_between(session, batch_of(flight), &flight->submission, semaphores));
+    flight->times.submitted_ns = flight->submission.submitted_ns;
+    session->under_way = true;
+    return VKF_OK;
+}
+
+vkf_status vkf__session_settle(vkf_session *session)
+{
+    if (!session->under_way)
+        return VKF_OK;
+    session->under_way = false; // also where waiting fails: then nothing is under way any more
+    const vkf_status status = await_run(session, &session->flights[0]);
+    if (status != VKF_OK)
+        vkf__rows_forget(session);
+    return status;
+}
+
+vkf_status vkf__session_enter(vkf_session *session, const char *function)
+{
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, function));
+    return vkf__session_settle(session);
+}
+
+const vkf__batch *vkf__session_largest_batch(const vkf_session *session, vkf__stage_group group)
+{
+    return &session->flights[0].batches[group][vkf__session_largest_class(session, group)];
+}
+
+vkf_status vkf_session_wait(vkf_session *session)
+{
+    return session ? vkf__session_enter(session, __func__) : VKF_ERROR_INVALID_ARGUMENT;
+}
+
+vkf_status vkf_session_ended(vkf_session *session, bool *out_ended)
+{
+    bool ended = true;
+    if (!session || !out_ended)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
+    if (session->under_way)
+        VKF_RETURN_IF_ERROR(vkf__submission_ended(&session->flights[0].submission, &ended));
+    *out_ended = ended;
+    return VKF_OK;
 }
 
 vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)

@@ -80,6 +80,20 @@ static vkf_status write_ids(const vkf__span *span, const int32_t *ids, uint64_t 
     return vkf_buffer_write(span->buffer, span->offset_bytes, ids, count * sizeof ids[0]);
 }
 
+static vkf_status write_source_ids(vkf_session *session, const vkf_encode_args *args)
+{
+    const uint64_t positions = (uint64_t)args->batch * args->source_len;
+    return args->source_ids ? write_ids(&session->spans.source_ids, args->source_ids, positions) : VKF_OK;
+}
+
+static vkf_status write_embedded(vkf_session *session, const vkf_encode_args *args)
+{
+    const uint64_t positions = (uint64_t)args->batch * args->source_len;
+    if (!args->source)
+        return VKF_OK;
+    return vkf__span_write_floats(&session->spans.memory, args->source, positions * session->model->config.d_model);
+}
+
 // Where the caller gives no token types they are 0: an earlier run may have left others there.
 static vkf_status write_types(vkf_session *session, const int32_t *types, uint64_t count)
 {
@@ -160,7 +174,7 @@ static vkf_status write_tokens(vkf_session *session, const vkf_encode_args *args
 {
     const vkf_model_config *config = &session->model->config;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
-    VKF_RETURN_IF_ERROR(write_ids(&session->spans.source_ids, args->source_ids, positions));
+    VKF_RETURN_IF_ERROR(write_source_ids(session, args));
     VKF_RETURN_IF_ERROR(write_position_ids(session, args));
     VKF_RETURN_IF_ERROR(write_types(session, args->source_types, positions));
     VKF_RETURN_IF_ERROR(write_lengths(session, args));
@@ -171,17 +185,15 @@ static vkf_status write_tokens(vkf_session *session, const vkf_encode_args *args
 static vkf_status write_source(vkf_session *session, const vkf_encode_args *args)
 {
     const vkf__session_spans *s = &session->spans;
-    uint64_t positions = (uint64_t)args->batch * args->source_len;
     const vkf__kind_facts *facts = vkf__facts_of(&session->model->config);
     if (facts->source_lengths) {
         VKF_RETURN_IF_ERROR(write_tokens(session, args));
     } else if (facts->source_ids) {
-        VKF_RETURN_IF_ERROR(write_ids(&s->source_ids, args->source_ids, positions));
+        VKF_RETURN_IF_ERROR(write_source_ids(session, args));
         VKF_RETURN_IF_ERROR(write_padding(session, args));
     } else {
         const vkf_attention_mask *mask = &session->desc.source_mask;
-        VKF_RETURN_IF_ERROR(
-            vkf__span_write_floats(&s->memory, args->source, positions * session->model->config.d_model));
+        VKF_RETURN_IF_ERROR(write_embedded(session, args));
         VKF_RETURN_IF_ERROR(write_mask(&s->source_mask, args->source_mask,
                                        mask_count(session, mask, args->source_len, args->source_len)));
         VKF_RETURN_IF_ERROR(
@@ -190,20 +202,41 @@ static vkf_status write_source(vkf_session *session, const vkf_encode_args *args
     return VKF_OK;
 }
 
-static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
+// Forgets the last memory, and writes what the run reads.
+static vkf_status begin_encoder(vkf_session *session, const vkf_encode_args *args, const vkf__session_sizes *sizes)
 {
-    const vkf__session_sizes sizes = {
-        .batch = args->batch,
-        .source_len = args->source_len,
-        .prompt_len = args->prompt_len,
-        .logit_rows = args->out_logits ? 1 : 0,
-    };
     session->encoded = false;
     session->memory_cached = false;
     for (int i = 0; i < VKF_KEPT_COUNT; i++)
         session->kept[i].rows = 0;
-    session->sizes = sizes;
-    VKF_RETURN_IF_ERROR(write_source(session, args));
+    session->sizes = *sizes;
+    return write_source(session, args);
+}
+
+static vkf__session_sizes encoder_sizes(const vkf_encode_args *args, bool logits)
+{
+    return (vkf__session_sizes){
+        .batch = args->batch,
+        .source_len = args->source_len,
+        .prompt_len = args->prompt_len,
+        .logit_rows = logits ? 1 : 0,
+    };
+}
+
+vkf_status vkf__session_launch_encode(vkf_session *session, const vkf_encode_args *args,
+                                      const vkf__submit_semaphores *semaphores)
+{
+    const vkf__session_sizes sizes = encoder_sizes(args, vkf__session_has_head(session));
+    VKF_RETURN_IF_ERROR(begin_encoder(session, args, &sizes));
+    VKF_RETURN_IF_ERROR(vkf__session_launch(session, VKF_STAGES_ENCODE, &sizes, semaphores));
+    session->encoded = true;
+    return VKF_OK;
+}
+
+static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
+{
+    const vkf__session_sizes sizes = encoder_sizes(args, args->out_logits != NULL);
+    VKF_RETURN_IF_ERROR(begin_encoder(session, args, &sizes));
     if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)
         VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
     session->encoded = true;

@@ -8,6 +8,10 @@
 VKF_MUST_CHECK vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args);
 // Fails with NOT_FINITE where embeddings or logits are not finite, and then writes nothing.
 VKF_MUST_CHECK vkf_status vkf__session_encode_numbers(vkf_session *session, const vkf_encode_args *args);
+// Launches the run, see vkf__session_launch(). What comes out stays on the device. Source ids, or a source, that are
+// NULL are on the device already.
+VKF_MUST_CHECK vkf_status vkf__session_launch_encode(vkf_session *session, const vkf_encode_args *args,
+                                                     const vkf__submit_semaphores *semaphores);
 VKF_MUST_CHECK vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args);
 VKF_MUST_CHECK vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args);
 

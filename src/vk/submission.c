@@ -112,15 +112,18 @@ static semaphore_list list_semaphores(const vkf__semaphore_value *items, uint32_
     return list;
 }
 
-vkf_status vkf__submission_submit_with(vkf__submission *submission, const VkCommandBuffer *command_buffers,
-                                       uint32_t count, const vkf__submit_semaphores *semaphores)
+static vkf_status check_usable(vkf__device *device)
 {
-    vkf__device *device = submission->device;
-    assert(semaphores->wait_count <= VKF_MAX_SUBMIT_SEMAPHORES);
-    assert(semaphores->signal_count <= VKF_MAX_SUBMIT_SEMAPHORES);
     VKF_RETURN_IF_ERROR(vkf__device_check_process(device, "submission"));
     VKF_VK_OR_RETURN(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
-    VKF_VK_OR_RETURN(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
+    return VKF_OK;
+}
+
+static vkf_status enqueue(vkf__device *device, const VkCommandBuffer *command_buffers, uint32_t count,
+                          const vkf__submit_semaphores *semaphores, VkFence fence)
+{
+    assert(semaphores->wait_count <= VKF_MAX_SUBMIT_SEMAPHORES);
+    assert(semaphores->signal_count <= VKF_MAX_SUBMIT_SEMAPHORES);
     const semaphore_list waits = list_semaphores(semaphores->waits, semaphores->wait_count);
     const semaphore_list signals = list_semaphores(semaphores->signals, semaphores->signal_count);
     VkPipelineStageFlags stages[VKF_MAX_SUBMIT_SEMAPHORES];
@@ -145,9 +148,26 @@ vkf_status vkf__submission_submit_with(vkf__submission *submission, const VkComm
         .pSignalSemaphores = signals.handles,
     };
     vkf__device_lock_queue(device);
-    VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, submission->fence);
+    VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, fence);
     vkf__device_unlock_queue(device);
     VKF_VK_OR_RETURN(device, submitted);
+    return VKF_OK;
+}
+
+vkf_status vkf__submission_submit_ahead(vkf__submission *submission, const VkCommandBuffer *command_buffers,
+                                        uint32_t count, const vkf__submit_semaphores *semaphores)
+{
+    VKF_RETURN_IF_ERROR(check_usable(submission->device));
+    return enqueue(submission->device, command_buffers, count, semaphores, VK_NULL_HANDLE);
+}
+
+vkf_status vkf__submission_submit_with(vkf__submission *submission, const VkCommandBuffer *command_buffers,
+                                       uint32_t count, const vkf__submit_semaphores *semaphores)
+{
+    vkf__device *device = submission->device;
+    VKF_RETURN_IF_ERROR(check_usable(device));
+    VKF_VK_OR_RETURN(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
+    VKF_RETURN_IF_ERROR(enqueue(device, command_buffers, count, semaphores, submission->fence));
     submission->submitted_ns = vkf__now_ns();
     return VKF_OK;
 }
@@ -168,16 +188,21 @@ vkf_status vkf__submission_ended(vkf__submission *submission, bool *out_ended)
     return VKF_OK;
 }
 
+void vkf__submission_idle(vkf__submission *submission)
+{
+    vkf__device *device = submission->device;
+    vkf__device_lock_queue(device);
+    (void)device->vk.vkQueueWaitIdle(device->queue);
+    vkf__device_unlock_queue(device);
+}
+
 vkf_status vkf__submission_wait(vkf__submission *submission)
 {
     vkf__device *device = submission->device;
     VkResult waited = wait_for(submission);
-    if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
-        // The work is still in flight: nothing that it uses may be touched or freed before the queue is idle.
-        vkf__device_lock_queue(device);
-        (void)device->vk.vkQueueWaitIdle(device->queue);
-        vkf__device_unlock_queue(device);
-    }
+    // The work is still in flight: nothing that it uses may be touched or freed before the queue is idle.
+    if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST)
+        vkf__submission_idle(submission);
     VKF_VK_OR_RETURN(device, waited);
     return VKF_OK;
 }

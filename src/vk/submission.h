@@ -40,6 +40,12 @@ VKF_MUST_CHECK vkf_status vkf__submission_submit(vkf__submission *submission, co
 VKF_MUST_CHECK vkf_status vkf__submission_submit_with(vkf__submission *submission,
                                                       const VkCommandBuffer *command_buffers, uint32_t count,
                                                       const vkf__submit_semaphores *semaphores);
+// The same for what the next submission follows: that one's end is the end of both.
+VKF_MUST_CHECK vkf_status vkf__submission_submit_ahead(vkf__submission *submission,
+                                                       const VkCommandBuffer *command_buffers, uint32_t count,
+                                                       const vkf__submit_semaphores *semaphores);
+// Waits for whatever is in the queue, where a submission that was to follow failed.
+void vkf__submission_idle(vkf__submission *submission);
 // Whether what was submitted last has ended.
 VKF_MUST_CHECK vkf_status vkf__submission_ended(vkf__submission *submission, bool *out_ended);
 // Waits until the last of them has ended. Where traits.spins, the thread keeps its core for the last tenth of a

@@ -15,26 +15,6 @@ enum { FRAMES = 3, OUTPUTS = 2 * 12 * SAMPLE_DIM };
 static const vkf_layer_sizes max_sizes = {2, 12, 15};
 static const vkf_layer_sizes frame_sizes[FRAMES] = {{2, 12, 15}, {1, 3, 4}, {2, 5, 9}};
 
-static VkSemaphore create_semaphore(program *p, bool timeline)
-{
-    VkSemaphore semaphore = VK_NULL_HANDLE;
-    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                        .pNext = timeline ? &type : NULL};
-    assert_int_equal(p->vk.vkCreateSemaphore(p->device, &info, NULL, &semaphore), VK_SUCCESS);
-    return semaphore;
-}
-
-static void signal(program *p, VkSemaphore semaphore, uint64_t value)
-{
-    PFN_vkSignalSemaphore function = (PFN_vkSignalSemaphore)p->vkGetDeviceProcAddr(p->device, "vkSignalSemaphore");
-    const VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore, .value = value};
-    assert_non_null(function);
-    assert_int_equal(function(p->device, &info), VK_SUCCESS);
-}
-
 // Copies the layer's output to where the program keeps that of one run.
 static VkCommandBuffer record_keeping(program *p, vkf_layer *layer, const own_buffer *kept)
 {
@@ -52,20 +32,6 @@ static VkCommandBuffer record_keeping(program *p, vkf_layer *layer, const own_bu
     return commands;
 }
 
-static void submit_after(program *p, VkCommandBuffer commands, VkSemaphore wait, VkSemaphore done)
-{
-    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .waitSemaphoreCount = wait != VK_NULL_HANDLE,
-                               .pWaitSemaphores = &wait,
-                               .pWaitDstStageMask = &stage,
-                               .signalSemaphoreCount = done != VK_NULL_HANDLE,
-                               .pSignalSemaphores = &done,
-                               .commandBufferCount = 1,
-                               .pCommandBuffers = &commands};
-    assert_int_equal(p->vk.vkQueueSubmit(p->queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
-}
-
 // What the layer gives with the data that its ports have, run by run.
 static void run_alone(vkf_layer *layer, uint32_t frame, float *out_values)
 {
@@ -81,7 +47,7 @@ static void check_frames(program *p, sample_kind kind, vkf_layer *layer)
 {
     static float expected[FRAMES][OUTPUTS];
     own_buffer kept[FRAMES];
-    VkSemaphore begin = create_semaphore(p, true), end = create_semaphore(p, true);
+    VkSemaphore begin = program_semaphore(p, true), end = program_semaphore(p, true);
     bool ended = true;
     for (uint32_t i = 0; i < FRAMES; i++)
         run_alone(layer, i, expected[i]);
@@ -95,11 +61,11 @@ static void check_frames(program *p, sample_kind kind, vkf_layer *layer)
                                               .signal_count = 1};
         assert_int_equal(vkf_layer_submit(layer, &submit), VKF_OK);
         kept[i] = program_buffer(p, sizeof expected[i], USAGE);
-        submit_after(p, record_keeping(p, layer, &kept[i]), VK_NULL_HANDLE, VK_NULL_HANDLE);
+        program_submit_after(p, record_keeping(p, layer, &kept[i]), VK_NULL_HANDLE, VK_NULL_HANDLE);
     }
     assert_int_equal(vkf_layer_ended(layer, 0, &ended), VKF_OK);
     assert_false(ended);
-    signal(p, begin, 1);
+    program_signal(p, begin, 1);
     for (uint32_t i = 0; i < FRAMES; i++)
         assert_int_equal(vkf_layer_wait(layer, i), VKF_OK);
     assert_int_equal(vkf_layer_ended(layer, 0, &ended), VKF_OK);
@@ -168,7 +134,7 @@ static void test_submit_between_binary_semaphores(void **state)
     program *p = program_of(state);
     vkf_layer *layer = create_layer(p, SAMPLE_FEED_FORWARD, 2);
     own_buffer kept = program_buffer(p, sizeof expected, USAGE);
-    VkSemaphore filled = create_semaphore(p, false), ran = create_semaphore(p, false);
+    VkSemaphore filled = program_semaphore(p, false), ran = program_semaphore(p, false);
     VkCommandBuffer fill = program_begin(p);
     VkBuffer query = VK_NULL_HANDLE;
     VkDeviceSize begin = 0;
@@ -178,12 +144,12 @@ static void test_submit_between_binary_semaphores(void **state)
     p->vk.vkCmdFillBuffer(fill, query, begin + tensor.offset_bytes, sizeof expected, 0x3f000000); // 0.5
     assert_int_equal(p->vk.vkEndCommandBuffer(fill), VK_SUCCESS);
     VkCommandBuffer keep = record_keeping(p, layer, &kept);
-    submit_after(p, fill, VK_NULL_HANDLE, filled);
+    program_submit_after(p, fill, VK_NULL_HANDLE, filled);
     const vkf_semaphore_value wait = {.semaphore = filled}, done = {.semaphore = ran};
     const vkf_layer_submit_desc submit = {
         .frame = 1, .sizes = max_sizes, .waits = &wait, .wait_count = 1, .signals = &done, .signal_count = 1};
     assert_int_equal(vkf_layer_submit(layer, &submit), VKF_OK);
-    submit_after(p, keep, ran, VK_NULL_HANDLE);
+    program_submit_after(p, keep, ran, VK_NULL_HANDLE);
     assert_int_equal(vkf_layer_wait(layer, 1), VKF_OK);
     assert_int_equal(p->vk.vkQueueWaitIdle(p->queue), VK_SUCCESS);
     run_alone(layer, 0, expected);
@@ -213,8 +179,8 @@ static void test_frames_are_recorded_with_sizes_of_their_own(void **state)
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(vkf_layer_set_frame_sizes(layer, i, &frame_sizes[i]), VKF_OK);
     for (uint32_t i = 0; i < 2; i++) {
-        submit_after(p, commands[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
-        submit_after(p, keep[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
+        program_submit_after(p, commands[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
+        program_submit_after(p, keep[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
     }
     assert_int_equal(p->vk.vkQueueWaitIdle(p->queue), VK_SUCCESS);
     for (uint32_t i = 0; i < 2; i++) {

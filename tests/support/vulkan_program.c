@@ -352,6 +352,53 @@ void program_submit(program *p, VkCommandBuffer commands)
     assert_int_equal(p->vk.vkWaitForFences(p->device, 1, &p->fence, VK_TRUE, UINT64_MAX), VK_SUCCESS);
 }
 
+VkSemaphore program_semaphore(program *p, bool timeline)
+{
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = timeline ? &type : NULL};
+    assert_int_equal(p->vk.vkCreateSemaphore(p->device, &info, NULL, &semaphore), VK_SUCCESS);
+    return semaphore;
+}
+
+void program_signal(program *p, VkSemaphore semaphore, uint64_t value)
+{
+    PFN_vkSignalSemaphore function = (PFN_vkSignalSemaphore)p->vkGetDeviceProcAddr(p->device, "vkSignalSemaphore");
+    const VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore, .value = value};
+    assert_non_null(function);
+    assert_int_equal(function(p->device, &info), VK_SUCCESS);
+}
+
+bool program_reaches(program *p, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns)
+{
+    PFN_vkWaitSemaphores function = (PFN_vkWaitSemaphores)p->vkGetDeviceProcAddr(p->device, "vkWaitSemaphores");
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &semaphore,
+                                      .pValues = &value};
+    assert_non_null(function);
+    const VkResult result = function(p->device, &info, timeout_ns);
+    assert_true(result == VK_SUCCESS || result == VK_TIMEOUT);
+    return result == VK_SUCCESS;
+}
+
+void program_submit_after(program *p, VkCommandBuffer commands, VkSemaphore wait, VkSemaphore done)
+{
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .waitSemaphoreCount = wait != VK_NULL_HANDLE,
+                               .pWaitSemaphores = &wait,
+                               .pWaitDstStageMask = &stage,
+                               .signalSemaphoreCount = done != VK_NULL_HANDLE,
+                               .pSignalSemaphores = &done,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &commands};
+    assert_int_equal(p->vk.vkQueueSubmit(p->queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
+}
+
 void program_barrier(program *p, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags from_access,
                      VkPipelineStageFlags to, VkAccessFlags to_access)
 {

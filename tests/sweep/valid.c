@@ -341,6 +341,12 @@ vkf_session_desc valid_vkf_session_desc(const char *function, const char *parame
         .max_batch = 1, .max_target_len = 8, .max_logit_rows = 4, .attention_weights = VKF_ATTENTION_DECODER};
 }
 
+// Whether a function leaves its results on the device, and is given nothing to write them to.
+static bool leaves_results(const char *function)
+{
+    return is(function, "vkf_session_submit") || is(function, "vkf_session_prepare");
+}
+
 vkf_encode_args valid_vkf_encode_args(const char *function, const char *parameter)
 {
     static int32_t lengths[1];
@@ -353,13 +359,18 @@ vkf_encode_args valid_vkf_encode_args(const char *function, const char *paramete
                                  .source_mask = valid_memory(),
                                  .source_key_mask = valid_memory(),
                                  .out_memory = valid_memory()};
-    return (vkf_encode_args){.batch = 1,
-                             .source_len = 2,
-                             .source_ids = valid_memory(),
-                             .source_lengths = lengths,
-                             .source_types = valid_memory(),
-                             .out_memory = valid_memory(),
-                             .out_embeddings = valid_memory()};
+    vkf_encode_args args = {
+        .batch = 1,
+        .source_len = 2,
+        .source_ids = valid_memory(),
+        .source_lengths = lengths,
+        .source_types = valid_memory(), // with these the ids have to be there, too
+    };
+    if (!leaves_results(function)) {
+        args.out_memory = valid_memory();
+        args.out_embeddings = valid_memory();
+    }
+    return args;
 }
 
 vkf_decode_args valid_vkf_decode_args(const char *function, const char *parameter)
@@ -424,9 +435,9 @@ vkf_prefill_args valid_vkf_prefill_args(const char *function, const char *parame
 
 vkf_step_args valid_vkf_step_args(const char *function, const char *parameter)
 {
-    (void)function;
     (void)parameter;
-    return (vkf_step_args){.batch = 1, .ids = valid_memory(), .out_logits = valid_memory()};
+    return (vkf_step_args){
+        .batch = 1, .ids = valid_memory(), .out_logits = leaves_results(function) ? NULL : valid_memory()};
 }
 
 vkf_generate_args valid_vkf_generate_args(const char *function, const char *parameter)
@@ -668,11 +679,14 @@ vkf_session *valid_vkf_session(const char *function)
 {
     if (is(function, "transformer"))
         return valid.transformer.session;
-    if (is(function, "vkf_session_encode"))
+    if (is(function, "vkf_session_encode") || is(function, "vkf_session_submit_encode") ||
+        is(function, "vkf_session_record_encode") || is(function, "vkf_session_prepare_encode"))
         return valid.encoder_session;
     // Its row is emptied, so that there is room however often it is called with. (A child of fork() may not.)
     if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
-        is(function, "vkf_session_truncate") || is(function, "vkf_session_save") || is(function, "vkf_session_load")) {
+        is(function, "vkf_session_submit_step") || is(function, "vkf_session_record_step") ||
+        is(function, "vkf_session_prepare_step") || is(function, "vkf_session_truncate") ||
+        is(function, "vkf_session_save") || is(function, "vkf_session_load")) {
         const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);
         (void)emptied;
         return valid.token_session;
@@ -715,6 +729,13 @@ vkf_wrapped_buffer_desc valid_vkf_wrapped_buffer_desc(const char *function, cons
     (void)parameter;
     return (vkf_wrapped_buffer_desc){
         .buffer = valid.in->handle, .size_bytes = 256, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+}
+
+vkf_session_submit_desc valid_vkf_session_submit_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_session_submit_desc){0};
 }
 
 vkf_layer_submit_desc valid_vkf_layer_submit_desc(const char *function, const char *parameter)

@@ -29,6 +29,39 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vk
     return vkf_layer_submit_sized(layer, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_submit_encode_sized(vkf_session *session, const vkf_encode_args *args,
+                                                                  size_t args_bytes,
+                                                                  const vkf_session_submit_desc *desc,
+                                                                  size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_encode(vkf_session *session, const vkf_encode_args *args,
+                                                               const vkf_session_submit_desc *desc)
+{
+    return vkf_session_submit_encode_sized(session, args, sizeof *args, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_submit_step_sized(vkf_session *session, const vkf_step_args *args,
+                                                                size_t args_bytes, const vkf_session_submit_desc *desc,
+                                                                size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_step(vkf_session *session, const vkf_step_args *args,
+                                                             const vkf_session_submit_desc *desc)
+{
+    return vkf_session_submit_step_sized(session, args, sizeof *args, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_prepare_encode_sized(vkf_session *session, const vkf_encode_args *args,
+                                                                   size_t args_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prepare_encode(vkf_session *session, const vkf_encode_args *args)
+{
+    return vkf_session_prepare_encode_sized(session, args, sizeof *args);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_prepare_step_sized(vkf_session *session, const vkf_step_args *args,
+                                                                 size_t args_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prepare_step(vkf_session *session, const vkf_step_args *args)
+{
+    return vkf_session_prepare_step_sized(session, args, sizeof *args);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_wrap_sized(vkf_context *context, const vkf_wrapped_buffer_desc *desc,
                                                         size_t desc_bytes, vkf_buffer **out_buffer);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc,

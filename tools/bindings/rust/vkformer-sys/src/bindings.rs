@@ -2021,6 +2021,34 @@ extern "C" {
 extern "C" {
     pub fn vkf_session_tokens(session: *const vkf_session, row: u32) -> *const i32;
 }
+extern "C" {
+    pub fn vkf_session_wait(session: *mut vkf_session) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_ended(session: *mut vkf_session, out_ended: *mut bool) -> vkf_status;
+}
+impl vkf_session_data {
+    pub const VKF_SESSION_SOURCE_IDS: vkf_session_data = vkf_session_data(0);
+}
+impl vkf_session_data {
+    pub const VKF_SESSION_MEMORY: vkf_session_data = vkf_session_data(1);
+}
+impl vkf_session_data {
+    pub const VKF_SESSION_EMBEDDINGS: vkf_session_data = vkf_session_data(2);
+}
+impl vkf_session_data {
+    pub const VKF_SESSION_LOGITS: vkf_session_data = vkf_session_data(3);
+}
+impl vkf_session_data {
+    pub const VKF_SESSION_DATA_COUNT: vkf_session_data = vkf_session_data(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_session_data(pub ::std::os::raw::c_uint);
+extern "C" {
+    pub fn vkf_session_tensor(session: *const vkf_session, data: vkf_session_data, out_tensor: *mut vkf_tensor)
+        -> bool;
+}
 pub type vkf_write_fn = ::std::option::Option<
     unsafe extern "C" fn(
         user: *mut ::std::os::raw::c_void,
