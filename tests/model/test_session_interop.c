@@ -6,6 +6,7 @@
 
 #include "model/session.h"
 #include "support/compare.h"
+#include "support/model_files.h"
 #include "support/pretrained.h"
 #include "support/vulkan_program.h"
 
@@ -164,26 +165,51 @@ static void test_submitted_encodes_are_held_and_signal(void **state)
     bed_close(&b);
 }
 
-// A run that is more work than one submission should be is held by its first part, and signals with its last.
+// What the library asks of the queue: w for a submission that waits for a semaphore, s for one that signals, and - for
+// others.
+typedef struct queue_log {
+    PFN_vkQueueSubmit submit;
+    char events[64];
+    uint32_t count;
+} queue_log;
+
+static queue_log queue;
+
+static VKAPI_ATTR VkResult VKAPI_CALL submit_noted(VkQueue handle, uint32_t count, const VkSubmitInfo *infos,
+                                                   VkFence fence)
+{
+    const VkSubmitInfo *info = &infos[count - 1];
+    assert_true(queue.count + 1 < sizeof queue.events);
+    queue.events[queue.count++] = info->waitSemaphoreCount > 0 ? 'w' : info->signalSemaphoreCount > 0 ? 's' : '-';
+    return queue.submit(handle, count, infos, fence);
+}
+
+// A run that is more work than one submission should be waits with its first part, and signals with its last.
 static void test_encodes_in_parts_are_held_and_signal(void **state)
 {
     static bed b;
     static float got[MOST];
     bed_open(&b, state, "bert");
-    VkSemaphore begin = program_semaphore(b.p, false), end = program_semaphore(b.p, false);
+    VkSemaphore begin = program_semaphore(b.p, false), end = program_semaphore(b.p, true);
     const size_t count = expect_embeddings(&b, 0);
     const vkf_encode_args args = encode_args(&b, 0);
-    const vkf_semaphore_value wait = {.semaphore = begin}, done = {.semaphore = end};
+    const vkf_semaphore_value wait = {.semaphore = begin}, done = {end, 1};
     const vkf_session_submit_desc desc = {.waits = &wait, .wait_count = 1, .signals = &done, .signal_count = 1};
     own_buffer kept = program_buffer(b.p, sizeof b.expected, USAGE);
     VkCommandBuffer nothing = program_begin(b.p);
     assert_int_equal(b.p->vk.vkEndCommandBuffer(nothing), VK_SUCCESS);
     b.p->gpu.context->submission_flops = 1;
     program_submit_after(b.p, nothing, VK_NULL_HANDLE, begin);
-    const int locks = b.p->locks;
+    PFN_vkQueueSubmit *submit = &b.p->gpu.context->device.vk.vkQueueSubmit;
+    queue = (queue_log){.submit = *submit};
+    *submit = submit_noted;
     check_ok(&b, vkf_session_submit_encode(b.session, &args, &desc));
-    assert_int_equal(b.p->locks - locks, b.session->group_begin[VKF_STAGES_ENCODE + 1]); // a submission each
-    program_submit_after(b.p, keeping(&b, VKF_SESSION_EMBEDDINGS, &kept, count), end, VK_NULL_HANDLE);
+    *submit = queue.submit;
+    assert_int_equal(queue.count, b.session->group_begin[VKF_STAGES_ENCODE + 1]); // one for each command buffer
+    for (uint32_t i = 0; i < queue.count; i++)
+        assert_int_equal(queue.events[i], i == 0 ? 'w' : i + 1 == queue.count ? 's' : '-');
+    program_submit_after(b.p, keeping(&b, VKF_SESSION_EMBEDDINGS, &kept, count), VK_NULL_HANDLE, VK_NULL_HANDLE);
+    assert_true(program_reaches(b.p, end, done.value, SOON_NS));
     check_ok(&b, vkf_session_wait(b.session));
     assert_int_equal(b.p->vk.vkQueueWaitIdle(b.p->queue), VK_SUCCESS);
     b.p->gpu.context->submission_flops = 0;
@@ -478,6 +504,48 @@ static void test_classes_of_rows(void **state)
     bed_close(&b);
 }
 
+static const vkf_model_config embedded = {
+    .kind = VKF_MODEL_TRANSFORMER,
+    .d_model = 16,
+    .num_heads = 4,
+    .num_encoder_layers = 2,
+    .num_decoder_layers = 1,
+    .dim_feedforward = 32,
+    .activation = VKF_ACTIVATION_RELU,
+    .layer_norm_eps = 1e-5f,
+    .final_norm = true,
+};
+
+// The source of a model without ids: from the host, and written on the device by the program.
+static void test_source_on_the_device(void **state)
+{
+    enum { COUNT = 2 * 4 * 16 };
+    static const vkf_session_desc sizes = {.max_batch = 2, .max_source_len = 5, .max_target_len = 3};
+    static const vkf_session_submit_desc none = {0};
+    static float source[COUNT], expected[COUNT], got[COUNT];
+    program *p = program_of(state);
+    vkf_test_rig rig;
+    vkf_tensor memory;
+    for (int i = 0; i < COUNT; i++)
+        source[i] = (float)(i * 37 % 64) / 32 - 1;
+    vkf_test_rig_make(&p->gpu, &embedded, VKF_DTYPE_F32, &sizes, &rig);
+    vkf_encode_args args = {.batch = 2, .source_len = 4, .source = source, .out_memory = expected};
+    assert_int_equal(vkf_session_encode(rig.session, &args), VKF_OK);
+    assert_true(vkf_session_tensor(rig.session, VKF_SESSION_MEMORY, &memory));
+    args.out_memory = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) {
+            assert_int_equal(vkf_buffer_write(memory.buffer, memory.offset_bytes, source, sizeof source), VKF_OK);
+            args.source = NULL;
+        }
+        assert_int_equal(vkf_session_submit_encode(rig.session, &args, &none), VKF_OK);
+        assert_int_equal(vkf_session_wait(rig.session), VKF_OK);
+        assert_int_equal(vkf_buffer_read(memory.buffer, memory.offset_bytes, got, sizeof got), VKF_OK);
+        assert_close(got, expected, COUNT, 0, 0, vkf_test_label(&p->gpu, "source of the %s", i ? "device" : "host"));
+    }
+    vkf_test_rig_free(&rig);
+}
+
 static void check_refused(const bed *b, vkf_status status, const char *why)
 {
     assert_int_equal(status, VKF_ERROR_INVALID_ARGUMENT);
@@ -544,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_recorded_encodes_run_with_sizes_of_their_own),
         cmocka_unit_test(test_recorded_steps_keep_the_cache),
         cmocka_unit_test(test_classes_of_rows),
+        cmocka_unit_test(test_source_on_the_device),
         cmocka_unit_test(test_unusable_encodes_are_refused),
         cmocka_unit_test(test_unusable_steps_are_refused),
     };
