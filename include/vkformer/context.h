@@ -219,7 +219,7 @@ typedef struct vkf_limit {
     uint64_t asked;   // in its units
     uint64_t allowed;
 } vkf_limit;
-// The numbers of the calling thread's last TOO_LARGE of this context, where a session's, model's or buffer's size was
+// The numbers of the context's last TOO_LARGE, of whichever thread, where a session's, model's or buffer's size was
 // exceeded. False, with nothing written, where there was none; other sizes overflow without a limit that has a name.
 // For a prompt and its continuation that do not fit, `what` is "max_target_len", and `asked` counts both.
 VKF_INLINE bool vkf_context_last_limit(const vkf_context *context, vkf_limit *out_limit);

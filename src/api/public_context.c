@@ -92,8 +92,10 @@ void vkf_context_device_info_sized(const vkf_context *context, vkf_device_info *
 
 bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_limit, size_t limit_bytes)
 {
-    const vkf__limit last = vkf__last_limit();
-    if (!context || !out_limit || last.host != &context->host)
+    if (!context || !out_limit)
+        return false;
+    const vkf__limit last = vkf__last_limit(&context->host);
+    if (!last.what)
         return false;
     const vkf_limit limit = {.what = last.what, .asked = last.asked, .allowed = last.allowed};
     return vkf__give_sized(out_limit, limit_bytes, &limit, sizeof limit);

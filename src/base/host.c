@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "base/size.h"
 
 #define MESSAGE_BYTES 2048 // on the stack, so that running out of memory can still be reported
@@ -78,24 +79,35 @@ vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *forma
     return status;
 }
 
-// Threads that share a context do not see each other's.
-static _Thread_local vkf__limit last_limit;
+static void take(vkf__limit_keeper *keeper)
+{
+    while (atomic_exchange_explicit(&keeper->busy, true, memory_order_acquire))
+        vkf__yield();
+}
+
+static void give_back(vkf__limit_keeper *keeper)
+{
+    atomic_store_explicit(&keeper->busy, false, memory_order_release);
+}
 
 const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed)
 {
-    last_limit = (vkf__limit){host, what, asked, allowed};
+    if (!host->limits)
+        return host;
+    take(host->limits);
+    host->limits->last = (vkf__limit){what, asked, allowed};
+    give_back(host->limits);
     return host;
 }
 
-vkf__limit vkf__last_limit(void)
+vkf__limit vkf__last_limit(const vkf__host *host)
 {
-    return last_limit;
-}
-
-void vkf__forget_limit(const vkf__host *host)
-{
-    if (last_limit.host == host)
-        last_limit = (vkf__limit){0};
+    if (!host->limits)
+        return (vkf__limit){0};
+    take(host->limits);
+    const vkf__limit last = host->limits->last;
+    give_back(host->limits);
+    return last;
 }
 
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes)

@@ -3,10 +3,23 @@
 #define VKF_BASE_HOST_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <vkformer/file_source.h>
 #include <vkformer/status.h>
+
+// What a TOO_LARGE was about.
+typedef struct vkf__limit {
+    const char *what; // NULL: there was none
+    uint64_t asked, allowed;
+} vkf__limit;
+
+// Keeps the last one of a context, for any thread. Zeroed: none.
+typedef struct vkf__limit_keeper {
+    atomic_bool busy;
+    vkf__limit last;
+} vkf__limit_keeper;
 
 typedef struct vkf__host {
     vkf_allocator allocator; // both functions set
@@ -16,6 +29,7 @@ typedef struct vkf__host {
     // While something is loaded from a caller's files: see io/source_file.h. NULL: the file system's.
     const vkf_file_source *files;
     const char *files_directory;
+    vkf__limit_keeper *limits; // NULL: nobody asks for them
 } vkf__host;
 
 // Uses malloc and free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
@@ -36,18 +50,11 @@ void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, 
 // Reports an error message and returns the status, so that a failure is one line: return vkf__fail(host, ...).
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...) VKF_PRINTF(3, 4);
 
-// Notes what a TOO_LARGE is about for the calling thread, and returns the host: vkf__fail(vkf__limited(host,
-// "max_batch", batch, most), VKF_ERROR_TOO_LARGE, ...). `what` is a literal.
+// Notes what a TOO_LARGE is about, and returns the host: vkf__fail(vkf__limited(host, "max_batch", batch, most),
+// VKF_ERROR_TOO_LARGE, ...). `what` is a literal.
 const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed);
-typedef struct vkf__limit {
-    const vkf__host *host; // of whom it was noted; NULL: nothing was
-    const char *what;
-    uint64_t asked, allowed;
-} vkf__limit;
-// What the calling thread noted last.
-vkf__limit vkf__last_limit(void);
-// Forgets what it noted of a host, whose address another one may have had.
-void vkf__forget_limit(const vkf__host *host);
+// What was noted last.
+vkf__limit vkf__last_limit(const vkf__host *host);
 
 // Zero-filled memory. NULL when memory is exhausted, count is 0 or count * size overflows. Reports no message.
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);

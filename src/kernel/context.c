@@ -20,7 +20,6 @@ vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host)
         vkf__host_init(out_host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
     VKF_RETURN_IF_ERROR(
         vkf__check_reserved(out_host, "context", "vkf_device_choice", choice->reserved, sizeof choice->reserved));
-    vkf__forget_limit(out_host);
     const vkf_external_device *external = desc->external;
     if (!external)
         return VKF_OK;
@@ -228,6 +227,7 @@ vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_c
         VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_ALLOC(&host, context, 1);
     context->host = host;
+    context->host.limits = &context->limits;
     context->references = 1;
     VKF_TRY(init(context, desc));
     *out_context = context;

@@ -32,6 +32,7 @@ typedef enum vkf__made {
 
 struct vkf_context {
     vkf__host host;
+    vkf__limit_keeper limits; // that host knows
     atomic_size_t references; // the owner's, and one of each object made from it
     atomic_size_t made[VKF_MADE_COUNT];
     vkf__instance instance;
