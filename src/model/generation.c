@@ -19,6 +19,7 @@ static void generation_free(vkf__generation *g)
     vkf__free(host, g->ids);
     vkf__free(host, g->lengths);
     vkf__free(host, g->reasons);
+    vkf__free(host, g->logits);
 }
 
 static bool contains(const int32_t *ids, uint32_t count, int32_t id)
@@ -191,13 +192,14 @@ static vkf_status align_cache(vkf__generation *g)
     vkf_status status = VKF_OK;
     const vkf__host *host = &g->session->context->host;
     const int32_t *tokens = g->args->prompt_ids;
+    const bool reusing = reuses(g);
     uint32_t *keep = NULL;
     VKF_ALLOC(host, keep, g->args->batch);
-    for (uint32_t row = 0; reuses(g) && row < g->args->batch; row++) {
+    for (uint32_t row = 0; reusing && row < g->args->batch; row++) {
         keep[row] = vkf__row_common(g->session, row, tokens, g->args->prompt_lengths[row] - 1);
         tokens += g->args->prompt_lengths[row];
     }
-    VKF_TRY(vkf__rows_align(g->session, &g->prompt, reuses(g) && pays(g, keep) ? keep : NULL, &g->first));
+    VKF_TRY(vkf__rows_align(g->session, &g->prompt, reusing && pays(g, keep) ? keep : NULL, &g->first));
 fail:
     vkf__free(host, keep);
     return status;
@@ -350,6 +352,8 @@ static vkf_status make_generated(vkf__generation *g)
     VKF_ALLOC_OR_RETURN(host, g->ids, count);
     VKF_ALLOC_OR_RETURN(host, g->lengths, g->args->batch);
     VKF_ALLOC_OR_RETURN(host, g->reasons, g->args->batch);
+    if (g->args->choose)
+        VKF_ALLOC_OR_RETURN(host, g->logits, g->session->model->config.target_vocab);
     for (size_t i = 0; i < count; i++)
         g->ids[i] = padding_of(&g->session->model->config);
     for (uint32_t row = 0; row < g->args->batch; row++)

@@ -14,6 +14,7 @@ typedef struct vkf__generation {
     int32_t *ids; // (batch, max_new), padded
     uint32_t *lengths;
     vkf_stop_reason *reasons;
+    float *logits; // (vocab) of one row, where the caller chooses
     double began_ns, prompted_ns; // the times before and after the prompt's run
 } vkf__generation;
 

@@ -34,20 +34,13 @@ static vkf_status choose(const vkf__generation *g, uint32_t row, uint32_t made, 
 
 vkf_status vkf__generation_choose(const vkf__generation *g, uint32_t made, const bool *ended)
 {
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &g->session->context->host;
     const vkf__span *span = &g->session->spans.logits;
-    const uint32_t vocab = g->session->model->config.target_vocab;
-    float *logits = NULL;
-    VKF_ALLOC(host, logits, vocab);
+    const uint64_t row_bytes = g->session->model->config.target_vocab * sizeof *g->logits;
     for (uint32_t row = 0; row < g->args->batch; row++) {
         if (ended[row])
             continue;
-        VKF_TRY(vkf_buffer_read(span->buffer, span->offset_bytes + (uint64_t)row * vocab * sizeof *logits, logits,
-                                vocab * sizeof *logits));
-        VKF_TRY(choose(g, row, made, logits));
+        VKF_RETURN_IF_ERROR(vkf_buffer_read(span->buffer, span->offset_bytes + row * row_bytes, g->logits, row_bytes));
+        VKF_RETURN_IF_ERROR(choose(g, row, made, g->logits));
     }
-fail:
-    vkf__free(host, logits);
-    return status;
+    return VKF_OK;
 }
