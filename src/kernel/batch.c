@@ -41,14 +41,3 @@ vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *subm
     own.signal_count = 0;
     return vkf__submission_submit_ahead(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
 }
-
-vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)
-{
-    return vkf__submission_submit(submission, batch->command_buffers + begin, (uint32_t)(end - begin));
-}
-
-vkf_status vkf__batch_run(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)
-{
-    VKF_RETURN_IF_ERROR(vkf__batch_submit(batch, submission, begin, end));
-    return vkf__submission_wait(submission);
-}

@@ -21,10 +21,5 @@ void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 // waited for. If this fails, all those before may be on their way.
 VKF_MUST_CHECK vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin,
                                                  size_t end, const vkf__submit_semaphores *semaphores);
-// Submits entries [begin, end) in order. The second also waits for the last.
-VKF_MUST_CHECK vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin,
-                                            size_t end);
-VKF_MUST_CHECK vkf_status vkf__batch_run(const vkf__batch *batch, vkf__submission *submission, size_t begin,
-                                         size_t end);
 
 #endif

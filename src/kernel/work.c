@@ -36,6 +36,7 @@ void vkf__work_finish(vkf__work *work)
         vkf__free(host, built->labels[i]);
     vkf__free(host, built->labels);
     vkf__free(host, built->nodes);
+    vkf__free(host, built->written);
     vkf__free(host, work->restricted);
     vkf__dispatch_plan_free(&work->plan, host);
     *work = (vkf__work){0};
@@ -66,13 +67,12 @@ uint64_t vkf__work_control_bytes(const vkf__work *work)
 
 const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index)
 {
-    return (const uint32_t *)work->built.control->allocation.mapped +
-           (size_t)index * (VKF_WORK_GRID_BYTES / sizeof(uint32_t));
+    return (const uint32_t *)work->built.written + (size_t)index * (VKF_WORK_GRID_BYTES / sizeof(uint32_t));
 }
 
 const void *vkf__work_params(const vkf__work *work, uint32_t index)
 {
-    return (const uint8_t *)work->built.control->allocation.mapped + vkf__work_params_offset(work, index);
+    return (const uint8_t *)work->built.written + vkf__work_params_offset(work, index);
 }
 
 static vkf_status make_pool(vkf__work *work)
@@ -104,6 +104,8 @@ static vkf_status make_objects(vkf__work *work, vkf_buffer *arena)
     if (work->plan.node_count == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s: nothing to do", work->name);
     VKF_ALLOC_OR_RETURN(device->host, work->built.nodes, work->plan.node_count);
+    VKF_ALLOC_OR_RETURN(device->host, work->built.written,
+                        vkf__work_counter_offset(work, 0) / sizeof *work->built.written);
     if (work->lent_control)
         work->built.control = work->lent_control;
     else
@@ -265,12 +267,15 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     return vkf__work_bind(work, dispatch, (uint32_t)work->at.node);
 }
 
+// To the device, and to the host's own copy.
 static void write_control(vkf__work *work, const vkf__dispatch *dispatch)
 {
-    uint8_t *control = work->built.control->allocation.mapped;
-    memcpy(control + work->at.node * VKF_WORK_GRID_BYTES, dispatch->grid, sizeof dispatch->grid);
-    memcpy(control + vkf__work_params_offset(work, (uint32_t)work->at.node), dispatch->params,
-           dispatch->variant.kernel->params_bytes);
+    const uint64_t params = vkf__work_params_offset(work, (uint32_t)work->at.node);
+    uint8_t *const copies[] = {work->built.control->allocation.mapped, (uint8_t *)work->built.written};
+    for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++) {
+        memcpy(copies[i] + work->at.node * VKF_WORK_GRID_BYTES, dispatch->grid, sizeof dispatch->grid);
+        memcpy(copies[i] + params, dispatch->params, dispatch->variant.kernel->params_bytes);
+    }
 }
 
 vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch)

@@ -109,6 +109,9 @@ typedef struct vkf__work_objects {
     vkf__node *nodes;    // plan.node_count
     vkf_buffer *arena;   // not owned
     vkf_buffer *control; // indirect grids, parameter structs, then counters; lent_control where there is one
+    // What the work last wrote of grids and parameters, for the host to read: on discrete GPUs a word of the control
+    // buffer itself takes it a microsecond.
+    uint64_t *written;
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
     VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for

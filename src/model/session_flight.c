@@ -45,18 +45,10 @@ static size_t part_end(const vkf_session *session, const vkf__batch *batch, size
     return batch->count;
 }
 
-// Submits a batch in parts. All but the last are waited for one by one.
-static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
-{
-    size_t begin = 0;
-    for (size_t end; (end = part_end(session, batch, begin)) < batch->count; begin = end)
-        VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, end));
-    return vkf__batch_submit(batch, submission, begin, batch->count);
-}
-
-// The same between semaphores. Nothing is waited for, since what signals the first of them may come later.
-static vkf_status submit_between(vkf_session *session, const vkf__batch *batch, vkf__submission *submission,
-                                 const vkf__submit_semaphores *semaphores)
+// Submits a batch in parts, one behind the other. Nothing is waited for between them: a device would lie idle, and what
+// signals the first of the semaphores may come later. If it fails, nothing is on its way.
+static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission,
+                         const vkf__submit_semaphores *semaphores)
 {
     vkf_status status = VKF_OK;
     size_t begin = 0;
@@ -95,7 +87,7 @@ static vkf_status begin_run(vkf_session *session, vkf__stage_group group, const 
     if (session->context->probe)
         return VKF_OK;
     flight->times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(submit(session, batch_of(flight), &flight->submission));
+    VKF_RETURN_IF_ERROR(submit(session, batch_of(flight), &flight->submission, &(vkf__submit_semaphores){0}));
     flight->times.submitted_ns = flight->submission.submitted_ns;
     return VKF_OK;
 }
@@ -195,7 +187,7 @@ vkf_status vkf__session_launch(vkf_session *session, vkf__stage_group group, con
     VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));
     VKF_RETURN_IF_ERROR(write_run(session, flight, group, sizes));
     flight->times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(submit_between(session, batch_of(flight), &flight->submission, semaphores));
+    VKF_RETURN_IF_ERROR(submit(session, batch_of(flight), &flight->submission, semaphores));
     flight->times.submitted_ns = flight->submission.submitted_ns;
     session->under_way = true;
     return VKF_OK;

@@ -93,7 +93,7 @@ static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how
     for (size_t i = begin; how == RECORD_AGAIN && i < end; i++)
         check(gpu, vkf__work_record_again(session->stages[i].work));
     double recorded = vkf__now_ns();
-    check(gpu, vkf__batch_run(batch, &flight->submission, 0, batch->count));
+    check(gpu, vkf__submission_run(&flight->submission, batch->command_buffers, (uint32_t)batch->count));
     double submitted = flight->submission.submitted_ns;
     ns[WAIT] = vkf__now_ns() - submitted;
     ns[PROCESSOR] = thread_ns() - thread;
