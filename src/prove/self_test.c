@@ -48,11 +48,27 @@ bool vkf__self_test_covers(vkf__op op, const char **out_why)
     return covered;
 }
 
+// Has the driver compile the pipelines of all cases, several at a time: one that is made for matrix units takes some
+// drivers seconds. What cannot be compiled is found again by the case that needs it. Drivers for processors compile when
+// a kernel first runs.
+static vkf_status make_pipelines(vkf__bed *bed)
+{
+    vkf_context *context = bed->context;
+    if (context->device.plan.caps.traits.processor)
+        return VKF_OK;
+    bed->gathering = true;
+    VKF_RETURN_IF_ERROR(cases[bed->variant->kernel->op].run(bed));
+    bed->gathering = false;
+    const vkf_status status = vkf__pipelines_make(&context->pipelines, bed->wants, bed->want_count);
+    return status == VKF_ERROR_SHADER || status == VKF_ERROR_UNSUPPORTED ? VKF_OK : status;
+}
+
 // The caller holds test_lock.
 static vkf_status test(vkf__bed *bed)
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__bed_init(bed, BED_BYTES));
+    VKF_TRY(make_pipelines(bed));
     VKF_TRY(cases[bed->variant->kernel->op].run(bed));
 fail:
     vkf__bed_finish(bed);

@@ -34,7 +34,9 @@ void vkf__bed_finish(vkf__bed *bed)
 {
     vkf__buffer_destroy(&bed->buffer);
     vkf__free(&bed->context->host, bed->image);
+    vkf__free(&bed->context->host, bed->wants);
     bed->image = NULL;
+    bed->wants = NULL;
 }
 
 void vkf__bed_clear(vkf__bed *bed)
@@ -249,6 +251,32 @@ fail:
     return status;
 }
 
+static vkf_status add_wants(vkf__bed *bed, const vkf__dispatch_plan *plan)
+{
+    void *wants = bed->wants;
+    VKF_RETURN_IF_ERROR(vkf__grow(&bed->context->host, &wants, sizeof *bed->wants, bed->want_count, &bed->want_capacity,
+                                  bed->want_count + plan->node_count));
+    bed->wants = wants;
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        vkf__pipeline_want *want = &bed->wants[bed->want_count++];
+        want->kernel = plan->nodes[i].variant.kernel;
+        memcpy(want->spec, plan->nodes[i].spec, sizeof want->spec);
+    }
+    return VKF_OK;
+}
+
+static vkf_status gather(vkf__bed *bed, const vkf__bed_case *c)
+{
+    vkf__work work;
+    vkf__work_init(&work, bed->context, "trial");
+    work.trial = bed->variant;
+    vkf_status status = vkf__work_plan(&work, c->emit, c->args);
+    if (status == VKF_OK)
+        status = add_wants(bed, &work.plan);
+    vkf__work_finish(&work);
+    return status == VKF_ERROR_UNSUPPORTED ? VKF_OK : status;
+}
+
 vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
 {
     vkf_status status = VKF_OK;
@@ -257,6 +285,8 @@ vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
     bed->stopped = bed->stopped || (bed->keep_going && !bed->keep_going(bed->user));
     if (bed->verdict != VKF_VERDICT_PASSED || bed->stopped)
         return VKF_OK;
+    if (bed->gathering)
+        return gather(bed, c);
     status = vkf__trial_init(&trial, bed->context, bed->variant, c->emit, c->args);
     if (status == VKF_ERROR_UNSUPPORTED || vkf__pipelines_refused(&bed->context->pipelines, status)) {
         // The driver has said why.

@@ -15,7 +15,10 @@ typedef struct vkf__bed {
     uint32_t repetitions;          // of every case
     vkf__keep_going_fn keep_going; // NULL: always
     void *user;
-    bool stopped;        // keep_going said no
+    bool stopped;   // keep_going said no
+    bool gathering; // vkf__bed_run() runs nothing, and gathers the pipelines that a case needs
+    vkf__pipeline_want *wants;
+    size_t want_count, want_capacity;
     uint32_t case_count; // cases that the variant took
     double best_ns;      // the fastest of the first runs of the last case
     uint64_t random;
@@ -57,7 +60,7 @@ vkf__span vkf__bed_panels(vkf__bed *bed, vkf_dtype dtype, const void *bytes, uin
 vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count);
 
 // Runs a case bed->repetitions times and compares the results, unless the verdict is bad already. A case that the
-// variant does not take is skipped.
+// variant does not take is skipped. While pipelines are gathered, it adds to bed->wants instead.
 VKF_MUST_CHECK vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c);
 
 // Marks the variant as too slow for a shape, which took `ns` or is expected to.
