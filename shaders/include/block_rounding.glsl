@@ -26,10 +26,13 @@ bool is_some_block(uint largest)
     return is_finite_block(largest) && uintBitsToFloat(largest) >= VKF_QUANTIZE_ROWS_LEAST;
 }
 
-// Elements of a block whose largest magnitude this is.
+// Elements of a block whose largest magnitude this is. GPUs divide by way of the reciprocal, and the reciprocal of a
+// number beyond 2^126 is none that they have to keep: such numbers are made smaller first, without rounding.
 ivec4 rounded(vec4 x, uint largest)
 {
-    return ivec4(roundEven(is_some_block(largest) ? x * (127.0 / uintBitsToFloat(largest)) : vec4(0.0)));
+    float magnitude = uintBitsToFloat(largest), lowered = magnitude > 1e30 ? 1.0 / 4294967296.0 : 1.0;
+    vec4 steps = x * lowered * (127.0 / (magnitude * lowered));
+    return ivec4(roundEven(is_some_block(largest) ? steps : vec4(0.0)));
 }
 
 int sum_of(ivec4 q)

@@ -23,15 +23,24 @@ void vkf__transfer_finish(vkf__transfer *transfer)
     *transfer = (vkf__transfer){0};
 }
 
-static vkf_status staging_create(vkf__memory *memory, vkf__transfer_half *half)
+// Whole pages, so that the buffer's own alignment adds nothing.
+static uint64_t part_limit(const vkf__caps *caps)
 {
+    const uint64_t page = 4096, allocation = caps->max_memory_allocation_bytes, buffer = caps->max_buffer_bytes;
+    const uint64_t most = (buffer < allocation ? buffer : allocation) / page * page;
+    return most > 0 && most < VKF_STAGING_BYTES ? most : VKF_STAGING_BYTES;
+}
+
+static vkf_status staging_create(const vkf__transfer *transfer, vkf__transfer_half *half)
+{
+    vkf__memory *memory = transfer->memory;
+    vkf__device *device = memory->device;
     if (half->staging != VK_NULL_HANDLE)
         return VKF_OK;
-    vkf__device *device = memory->device;
     vkf_status status = VKF_OK;
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-        .size = VKF_STAGING_BYTES,
+        .size = transfer->part_bytes,
         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     };
     VKF_VK_CREATE(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &half->staging), &half->staging);
@@ -56,25 +65,26 @@ static bool is_cached(const vkf__device_plan *plan, vkf__memory_class class)
     return type->propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 }
 
-static vkf_status half_init(vkf__memory *memory, vkf__transfer_half *half)
+static vkf_status half_init(const vkf__transfer *transfer, vkf__transfer_half *half)
 {
+    vkf__memory *memory = transfer->memory;
     VKF_RETURN_IF_ERROR(vkf__turns_init(&half->turns, memory->device->host));
     VKF_RETURN_IF_ERROR(vkf__submission_init(&half->submission, memory->device, "vkformer transfer"));
     VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(&half->submission, "vkformer transfer", &half->command_buffer));
     // Made here rather than on first use, so that creating an object later allocates what its plan says and no more.
     if (memory->device->plan.caps.traits.unified_memory && is_cached(&memory->device->plan, VKF_MEMORY_DEVICE))
         return VKF_OK;
-    return staging_create(memory, half);
+    return staging_create(transfer, half);
 }
 
 vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
 {
     vkf_status status = VKF_OK;
-    *transfer = (vkf__transfer){.memory = memory};
+    *transfer = (vkf__transfer){.memory = memory, .part_bytes = part_limit(&memory->device->plan.caps)};
     if (vkf__device_is_described(memory->device))
         return VKF_OK;
     for (size_t i = 0; i < 2; i++)
-        VKF_TRY(half_init(memory, &transfer->halves[i]));
+        VKF_TRY(half_init(transfer, &transfer->halves[i]));
     return VKF_OK;
 fail:
     vkf__transfer_finish(transfer);
@@ -178,7 +188,7 @@ static vkf_status write_part(vkf__transfer_flow *flow, VkBuffer buffer, uint64_t
                              uint64_t size)
 {
     vkf__transfer_half *half = take_half(flow);
-    vkf_status status = staging_create(flow->transfer->memory, half);
+    vkf_status status = staging_create(flow->transfer, half);
     if (status == VKF_OK) {
         memcpy(half->allocation.mapped, data, (size_t)size);
         status = submit_copy(half, half->staging, 0, buffer, offset, size);
@@ -189,23 +199,23 @@ static vkf_status write_part(vkf__transfer_flow *flow, VkBuffer buffer, uint64_t
 static vkf_status read_part(vkf__transfer_flow *flow, VkBuffer buffer, uint64_t offset, uint8_t *out, uint64_t size)
 {
     vkf__transfer_half *half = take_half(flow);
-    vkf_status status = staging_create(flow->transfer->memory, half);
+    vkf_status status = staging_create(flow->transfer, half);
     if (status == VKF_OK)
         status = submit_copy(half, buffer, offset, half->staging, 0, size);
     return go_on(flow, half, status, out, size);
 }
 
-static uint64_t part_at(uint64_t done, uint64_t size_bytes)
+static uint64_t part_at(const vkf__transfer *transfer, uint64_t done, uint64_t size_bytes)
 {
-    return size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
+    return size_bytes - done < transfer->part_bytes ? size_bytes - done : transfer->part_bytes;
 }
 
 vkf_status vkf__transfer_flow_write(vkf__transfer_flow *flow, VkBuffer buffer, uint64_t offset, const void *data,
                                     uint64_t size_bytes)
 {
-    for (uint64_t done = 0; done < size_bytes; done += VKF_STAGING_BYTES)
-        VKF_RETURN_IF_ERROR(
-            write_part(flow, buffer, offset + done, (const uint8_t *)data + done, part_at(done, size_bytes)));
+    for (uint64_t done = 0; done < size_bytes; done += flow->transfer->part_bytes)
+        VKF_RETURN_IF_ERROR(write_part(flow, buffer, offset + done, (const uint8_t *)data + done,
+                                       part_at(flow->transfer, done, size_bytes)));
     return flow->status;
 }
 
@@ -220,8 +230,9 @@ vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t
 {
     vkf__transfer_flow flow = {.transfer = transfer};
     vkf_status status = VKF_OK;
-    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += VKF_STAGING_BYTES)
-        status = read_part(&flow, buffer, offset + done, (uint8_t *)out_data + done, part_at(done, size_bytes));
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += transfer->part_bytes)
+        status =
+            read_part(&flow, buffer, offset + done, (uint8_t *)out_data + done, part_at(transfer, done, size_bytes));
     vkf_status ended = vkf__transfer_flow_end(&flow);
     return status != VKF_OK ? status : ended;
 }
@@ -244,10 +255,10 @@ vkf_status vkf__transfer_move(vkf__transfer *transfer, VkBuffer buffer, uint64_t
 {
     vkf__transfer_flow flow = {.transfer = transfer};
     vkf_status status = VKF_OK;
-    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += VKF_STAGING_BYTES) {
-        const uint64_t size = part_at(done, size_bytes), first = to < from ? done : size_bytes - done - size;
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += transfer->part_bytes) {
+        const uint64_t size = part_at(transfer, done, size_bytes), first = to < from ? done : size_bytes - done - size;
         vkf__transfer_half *half = take_half(&flow);
-        status = staging_create(transfer->memory, half);
+        status = staging_create(transfer, half);
         if (status == VKF_OK)
             status = submit_move(half, buffer, from + first, to + first, size);
         status = go_on(&flow, half, status, NULL, 0);

@@ -8,7 +8,7 @@
 #include "vk/submission.h"
 #include "vk/turns.h"
 
-#define VKF_STAGING_BYTES (UINT64_C(2) << 20) // of each half
+#define VKF_STAGING_BYTES (UINT64_C(2) << 20) // of each half, where one allocation may be as large
 
 typedef struct vkf__transfer_half {
     vkf__submission submission;
@@ -20,6 +20,7 @@ typedef struct vkf__transfer_half {
 
 typedef struct vkf__transfer {
     vkf__memory *memory;
+    uint64_t part_bytes; // what a half holds
     vkf__transfer_half halves[2];
 } vkf__transfer;
 

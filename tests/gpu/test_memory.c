@@ -640,6 +640,26 @@ static uint32_t copies_of_a_read(vkf_test_gpu *gpu, vkf_buffer *buffer, uint64_t
     return copies;
 }
 
+// Where one allocation, or one buffer, may be no larger than this, the halves of the staging memory are not.
+static void test_staging_is_no_larger_than_an_allocation(void **state)
+{
+    static const char *const limits[] = {"maxMemoryAllocationSize=500001", "maxBufferSize=500001"};
+    enum { BYTES = 122 * 4096 };
+    const vkf_profile profile = vkf_test_gpu_of(state)->profile;
+    for (size_t i = 0; i < 2; i++) {
+        const char *const masks[] = {"hostVisibleDeviceMemory", limits[i]};
+        vkf_context_desc desc = {.profile = profile, .masks = masks, .mask_count = 2};
+        vkf_test_gpu limited;
+        vkf_buffer *buffer = NULL;
+        assert_int_equal(vkf_test_gpu_open(&limited, &desc), 0);
+        assert_int_equal(vkf_buffer_create(limited.context, BYTES, "limited", &buffer), VKF_OK);
+        assert_int_equal(copies_of_a_read(&limited, buffer, BYTES), 1);
+        vkf_buffer_destroy(&buffer);
+        vkf_context_destroy(&limited.context);
+        vkf_test_assert_silent(&limited);
+    }
+}
+
 // A discrete device whose memory is mapped whole has it write-combined: more than a few bytes are copied to cached
 // memory first, and nothing else is.
 static void test_uncached_memory_is_read_through_staging(void **state)
@@ -666,6 +686,7 @@ int main(void)
     const struct CMUnitTest as_it_is_tests[] = {
         EVERYWHERE,
         cmocka_unit_test(test_layer_plan_needs_no_buffers),
+        cmocka_unit_test(test_staging_is_no_larger_than_an_allocation),
         cmocka_unit_test(test_transfer_beyond_the_end_is_refused),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_attention_plan_has_no_matrix_of_scores),

@@ -178,7 +178,8 @@ static void test_rows_are_gated_and_rounded(void **state)
 
 static void test_rows_beyond_the_numbers(void **state)
 {
-    static const float values[] = {0, 1e-38f, -1e-40f, FLT_MAX, NAN, INFINITY, -INFINITY};
+    static const float values[] = {0,     1e-38f,    -1e-40f,  FLT_MAX, -0x1p126f, 0x1.8p126f, 0x1p127f,
+                                   2e30f, -0x1p100f, 0x1p-99f, NAN,     INFINITY,  -INFINITY};
     vkf_test_ops *ops = vkf_test_ops_of(state);
     enum { BLOCKS = COUNT_OF(values) };
     float x[BLOCKS * DEPTH] = {0};

@@ -24,7 +24,8 @@ enum { COUNTERS = 4, MAX_POOLS = 64 };
 // Queries of the made-up kind; timestamps stand in for them, which nobody writes.
 typedef struct pool {
     VkQueryPool handle;
-    bool recorded, reset; // since the last submission
+    VkCommandBuffer recorded; // the last that has queries of it
+    bool spent;               // submitted, or made, since they were reset
 } pool;
 
 // A Vulkan function has no argument for a test's own data, so the state is one for the process.
@@ -146,7 +147,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_vkCreateQueryPool(VkDevice device, co
     }
     VkResult result = fake.real.vkCreateQueryPool(device, &stand_in, callbacks, out);
     if (made_up && result == VK_SUCCESS && fake.pool_count < MAX_POOLS)
-        fake.pools[fake.pool_count++] = (pool){.handle = *out};
+        fake.pools[fake.pool_count++] = (pool){.handle = *out, .spent = true};
     return result;
 }
 
@@ -167,7 +168,7 @@ static VKAPI_ATTR void VKAPI_CALL fake_vkCmdBeginQuery(VkCommandBuffer commands,
         fake.real.vkCmdBeginQuery(commands, handle, query, flags);
         return;
     }
-    found->recorded = true;
+    found->recorded = commands;
     if (fake.locks == 0)
         fake.misuse = "queries are recorded without the profiling lock";
 }
@@ -183,7 +184,7 @@ static VKAPI_ATTR void VKAPI_CALL fake_vkResetQueryPool(VkDevice device, VkQuery
 {
     pool *found = find_pool(handle);
     if (found)
-        found->reset = true;
+        found->spent = false;
     else
         fake.real.vkResetQueryPool(device, handle, first, count);
 }
@@ -205,14 +206,24 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_vkGetQueryPoolResults(VkDevice device
     return VK_SUCCESS;
 }
 
-// All pools take part in every submission: the tests have one layer.
+static bool takes_part(const pool *queries, uint32_t count, const VkSubmitInfo *infos)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < infos[i].commandBufferCount; k++)
+            if (infos[i].pCommandBuffers[k] == queries->recorded)
+                return true;
+    return false;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL fake_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                                          VkFence fence)
 {
     for (size_t i = 0; i < fake.pool_count; i++) {
-        if (fake.pools[i].recorded && !fake.pools[i].reset)
+        if (!takes_part(&fake.pools[i], count, infos))
+            continue;
+        if (fake.pools[i].spent)
             fake.misuse = "queries are used again without having been reset";
-        fake.pools[i].reset = fake.pools[i].reset && !fake.pools[i].recorded;
+        fake.pools[i].spent = true;
     }
     return fake.real.vkQueueSubmit(queue, count, infos, fence);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/shared_library.h"
+#include "kernel/context.h"
 
 static bool environment_is_one(const char *name)
 {
@@ -123,9 +124,22 @@ int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
     return 0;
 }
 
+// The driver stays what it is: what was enabled, and where memory lies.
+static void count_as_gpu(vkf_context *context)
+{
+    vkf__caps *caps = &context->device.plan.caps;
+    const bool unified = caps->traits.unified_memory;
+    caps->type = VKF_DEVICE_TYPE_DISCRETE;
+    caps->integer_dot_accelerated = caps->integer_dot;
+    caps->traits = vkf__traits_of(caps);
+    caps->traits.unified_memory = unified;
+}
+
 int vkf_test_gpu_create(vkf_test_gpu *gpu, const vkf_context_desc *desc)
 {
     vkf_status status = vkf_context_create(desc, &gpu->context);
+    if (status == VKF_OK && environment_is_one("VKF_TEST_AS_GPU"))
+        count_as_gpu(gpu->context);
     exit_unless_subgroups_fit(gpu);
     if (status == VKF_OK || ((status == VKF_ERROR_NO_VULKAN || status == VKF_ERROR_NO_DEVICE) &&
                              !environment_is_one("VKF_TEST_REQUIRE_GPU")))

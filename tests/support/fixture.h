@@ -4,6 +4,7 @@
 //   VKF_TEST_SUBGROUP_SIZE the program is skipped (exit status 77) on a device with other subgroups
 //   VKF_TEST_VALIDATION=1  with validation layers: any message of theirs fails the test that tears the context down
 //   VKF_TEST_REQUIRE_GPU=1 no device is a failure; otherwise test bodies skip
+//   VKF_TEST_AS_GPU=1      the device, a processor, has the traits of a GPU, whose code it then runs
 //   VKF_TEST_SEED          seed of random data; printed with every failure
 //   VKF_TEST_ALL=1         long tests too
 #ifndef VKF_TESTS_FIXTURE_H

@@ -116,7 +116,7 @@ static const canned drivers[] = {
      VK_DRIVER_ID_NVIDIA_PROPRIETARY,
      32,
      {56, UNKNOWN, UNKNOWN, 48, UNKNOWN, UNKNOWN, 9600, UNKNOWN},
-     {{"Register Count", 56}, {"Binary Size", 9600}, {"Stack Size", 16}, {"Local Memory Size", 48}}},
+     {{"Register Count", 56}, {"Binary Size", 9600}, {"Stack Size", 16}, {"Local Memory Size", 68719476784.0}}},
     {"ANV",
      VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
      32,
