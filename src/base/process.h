@@ -13,6 +13,17 @@ long vkf__process_id(void);
 bool vkf__watch_forks(void);
 long vkf__this_process(void);
 
+// A process, told from an earlier or later one of the same number by when it started, which is counted as the system
+// does; 0 where the system does not say.
+typedef struct vkf__process_mark {
+    uint64_t id;
+    uint64_t started;
+} vkf__process_mark;
+
+vkf__process_mark vkf__process_mark_own(void);
+// Whether the process is there and has not ended. One that another machine or container runs is not seen.
+bool vkf__process_lives(const vkf__process_mark *mark);
+
 // At least 1.
 uint32_t vkf__processors(void);
 // Lets other threads have the processor.

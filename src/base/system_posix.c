@@ -1,12 +1,18 @@
 // Clocks, processes and threads of POSIX.
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/system_file.h"
 
 static double nanoseconds(clockid_t clock)
 {
@@ -65,6 +71,44 @@ bool vkf__watch_forks(void)
 long vkf__this_process(void)
 {
     return atomic_load_explicit(&this_process, memory_order_relaxed);
+}
+
+// What Linux says in /proc/ID/stat: ID, the name in parentheses, which may hold anything, the state, and 18 fields
+// later when the process started. False elsewhere, and where there is no such process.
+static bool read_stat(uint64_t id, char *out_state, uint64_t *out_started)
+{
+    char path[48], text[1024] = "";
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", id);
+    const int descriptor = vkf__open_to_read(path);
+    if (descriptor < 0)
+        return false;
+    const int64_t size = vkf__descriptor_read_at(descriptor, text, sizeof text - 1, 0);
+    vkf__descriptor_close(descriptor);
+    const char *name_end = size > 0 ? strrchr(text, ')') : NULL;
+    return name_end &&
+           sscanf(name_end, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+                  out_state, out_started) == 2;
+}
+
+vkf__process_mark vkf__process_mark_own(void)
+{
+    char state = 0;
+    vkf__process_mark mark = {.id = (uint64_t)getpid()};
+    if (!read_stat(mark.id, &state, &mark.started))
+        mark.started = 0;
+    return mark;
+}
+
+bool vkf__process_lives(const vkf__process_mark *mark)
+{
+    char state = 0;
+    uint64_t started = 0;
+    if (mark->id == 0 || mark->id > INT_MAX)
+        return false;
+    if (mark->started == 0)
+        return kill((pid_t)mark->id, 0) == 0 || errno == EPERM;
+    // A process that has ended is listed until its parent asks how.
+    return read_stat(mark->id, &state, &started) && started == mark->started && state != 'Z' && state != 'X';
 }
 
 uint32_t vkf__processors(void)

@@ -59,6 +59,38 @@ long vkf__this_process(void)
     return vkf__process_id();
 }
 
+static bool read_started(HANDLE process, uint64_t *out_started)
+{
+    FILETIME created, ended, kernel, user;
+    if (!GetProcessTimes(process, &created, &ended, &kernel, &user))
+        return false;
+    *out_started = (uint64_t)created.dwHighDateTime << 32 | created.dwLowDateTime;
+    return true;
+}
+
+vkf__process_mark vkf__process_mark_own(void)
+{
+    vkf__process_mark mark = {.id = GetCurrentProcessId()};
+    if (!read_started(GetCurrentProcess(), &mark.started))
+        mark.started = 0;
+    return mark;
+}
+
+bool vkf__process_lives(const vkf__process_mark *mark)
+{
+    uint64_t started = 0;
+    if (mark->id == 0 || mark->id > UINT32_MAX)
+        return false;
+    HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, (DWORD)mark->id);
+    if (!process)
+        return GetLastError() == ERROR_ACCESS_DENIED && mark->started == 0;
+    // One that has ended is there for as long as somebody has a handle of it.
+    const bool runs = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
+    const bool same = mark->started == 0 || (read_started(process, &started) && started == mark->started);
+    CloseHandle(process);
+    return runs && same;
+}
+
 uint32_t vkf__processors(void)
 {
     SYSTEM_INFO info;

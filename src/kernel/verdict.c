@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "kernel/text_table.h"
 #include "kernel/variant_hash.h"
 
@@ -103,6 +104,7 @@ typedef struct verdict_line {
     uint64_t hash;
     vkf__verdict verdict;
     vkf__race race;
+    vkf__process_mark tester; // of STARTED: 0 where a process that is gone has begun
 } verdict_line;
 
 // The index of `name`; `count` where it is none of the names.
@@ -114,12 +116,27 @@ static size_t find_name(const char *const *names, size_t count, const char *name
     return i;
 }
 
+// How many bytes the process behind "started" takes, which need not be there.
+static int parse_tester(const char *text, vkf__process_mark *out_tester)
+{
+    int used = 0;
+    vkf__process_mark tester = {0};
+    if (sscanf(text, " %19" SCNu64 " %19" SCNu64 "%n", &tester.id, &tester.started, &used) != 2)
+        return 0;
+    *out_tester = tester;
+    return used;
+}
+
 static bool parse_line(const char *line, verdict_line *out_line)
 {
     char name[16];
     int used = 0;
-    if (sscanf(line, "%159s %16" SCNx64 " %15s%n", out_line->variant, &out_line->hash, name, &used) != 3 ||
-        line[used] != '\0' || !strchr(out_line->variant, '/'))
+    *out_line = (verdict_line){0};
+    if (sscanf(line, "%159s %16" SCNx64 " %15s%n", out_line->variant, &out_line->hash, name, &used) != 3)
+        return false;
+    if (strcmp(name, verdict_names[VKF_VERDICT_STARTED]) == 0)
+        used += parse_tester(line + used, &out_line->tester);
+    if (line[used] != '\0' || !strchr(out_line->variant, '/'))
         return false;
     size_t verdict = find_name(verdict_names, VKF_VERDICT_COUNT, name);
     size_t race = find_name(race_names, VKF_RACE_COUNT, name);
@@ -140,6 +157,10 @@ static void take_line(const vkf__host *host, const verdict_line *line, vkf__verd
     if (!vkf__variant_named(line->variant, strlen(line->variant), &kernel, &config) ||
         vkf__variant_hash(kernel, config) != line->hash) {
         vkf__log(host, VKF_SEVERITY_DEBUG, "stored verdict about %s ignored: the kernel has changed", line->variant);
+        return;
+    }
+    if (line->verdict == VKF_VERDICT_STARTED && vkf__process_lives(&line->tester)) {
+        vkf__log(host, VKF_SEVERITY_DEBUG, "%s is being tested by process %" PRIu64, line->variant, line->tester.id);
         return;
     }
     const vkf__verdict known = vkf__verdict_get(verdicts, kernel, config);
@@ -184,13 +205,23 @@ static void add_line(vkf__text_out *out, const vkf__kernel *kernel, const vkf__c
         vkf__text_add(out, "%s/%s %016" PRIx64 " %s\n", kernel->name, config->name, hash, what);
 }
 
+static void add_started(vkf__text_out *out, const vkf__kernel *kernel, const vkf__config *config)
+{
+    char what[64];
+    const vkf__process_mark own = vkf__process_mark_own();
+    (void)snprintf(what, sizeof what, "%s %" PRIu64 " %" PRIu64, verdict_names[VKF_VERDICT_STARTED], own.id,
+                   own.started);
+    add_line(out, kernel, config, what);
+}
+
 static void add_lines(vkf__text_out *out, const vkf__verdicts *verdicts, const vkf__kernel *kernel,
                       const vkf__config *config)
 {
-    const vkf__verdict verdict =
-        is_tested(verdicts, kernel, config) ? VKF_VERDICT_STARTED : vkf__verdict_get(verdicts, kernel, config);
+    const vkf__verdict verdict = vkf__verdict_get(verdicts, kernel, config);
     const vkf__race race = vkf__race_get(verdicts, kernel, config);
-    if (verdict != VKF_VERDICT_UNKNOWN)
+    if (is_tested(verdicts, kernel, config))
+        add_started(out, kernel, config);
+    else if (verdict != VKF_VERDICT_UNKNOWN)
         add_line(out, kernel, config, verdict_names[verdict]);
     if (race != VKF_RACE_UNKNOWN)
         add_line(out, kernel, config, race_names[race]);

@@ -5,6 +5,7 @@
 //   gemm_tile.f32_f32_f32/large 9ac1f08b33d7e214 passed
 //   gemm_coopmat.f16_f16_f16/64x64 4b0c6e1d22a7f390 passed
 //   gemm_coopmat.f16_f16_f16/64x64 4b0c6e1d22a7f390 slower
+//   softmax.f32_f32/row16 77f0d2c1a9e4b853 started 4711 180943 (by which process: its number, and when that started)
 #ifndef VKF_KERNEL_VERDICT_H
 #define VKF_KERNEL_VERDICT_H
 
@@ -20,8 +21,9 @@ typedef enum vkf__verdict {
     VKF_VERDICT_WRONG,      // differs from the reference
     VKF_VERDICT_SLOW,       // took longer than its time budget
     VKF_VERDICT_UNCOMPILED, // the driver makes no pipeline of it
-    // Stored before a self-test begins, and replaced when it ends. Whoever reads it does not try the variant: a driver
-    // that brings down the process is asked once.
+    // Stored before a self-test begins, and replaced when it ends. Whoever reads it when the process that began is gone
+    // does not try the variant: a driver that brings down the process is asked once. While that process lives nothing
+    // is known, and whoever needs the variant tests it, too.
     VKF_VERDICT_STARTED,
     VKF_VERDICT_COUNT
 } vkf__verdict;
@@ -62,7 +64,8 @@ const char *vkf__verdict_reason(vkf__verdict verdict);
 
 // Takes in stored verdicts where none is known yet, or only that a test has started. A malformed table is ignored as a
 // whole, with a warning that names the line. One of another device or driver is ignored with a debug message, and so is
-// a single verdict about a variant that has changed.
+// a single verdict about a variant that has changed. A test that a living process has started is passed over, here and
+// in what is formatted afterwards: kept by another, the line could outlast the test.
 void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
                          vkf__verdicts *verdicts);
 // *out_text is released with vkf__free(). Status OUT_OF_HOST_MEMORY.

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "blob_store.h"
 #include "fixture.h"
@@ -112,7 +114,7 @@ static void count_save(void *user, const char *key, const void *data, size_t siz
     vkf_blob_store *store = user;
     vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
     char *text = vkf_blob_text(store, "verdicts-");
-    saves_of_started_tests += strstr(text, " started\n") != NULL;
+    saves_of_started_tests += strstr(text, " started ") != NULL;
     free(text);
 }
 
@@ -141,6 +143,74 @@ static void test_driver_that_dies_is_not_asked_again(void **state)
     assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
     assert_true(value == 20);
     assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_STARTED);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+// While this process tests, with the test's start in the store, a child uses the same store.
+static const vkf_test_gpu *beside_gpu;
+static int beside_saves, beside_status;
+
+static void listen_beside(void *user, vkf_severity severity, const char *text)
+{
+    bool *out_never_ended = user;
+    if (severity >= VKF_SEVERITY_WARNING && strstr(text, "never ended"))
+        *out_never_ended = true;
+}
+
+// 0 when the child was told nothing of a process that died, and tests what it needs for itself.
+static int use_store(const vkf_blob_store *from)
+{
+    vkf_blob_store store = *from; // the child's copy of the blobs
+    bool never_ended = false;
+    vkf_context *context = NULL;
+    float value = 0;
+    const vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store),
+                                   .variant = "gemm_tile",
+                                   .profile = beside_gpu->profile,
+                                   .message = listen_beside,
+                                   .message_user = &never_ended};
+    if (vkf_context_create(&desc, &context) != VKF_OK || vkf_test_multiply_ones(context, 20, &value) != VKF_OK)
+        return 1;
+    if (never_ended || value != 20)
+        return 2;
+    return vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small") == VKF_VERDICT_PASSED ? 0 : 3;
+}
+
+static void save_and_start_another(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    vkf_blob_store *store = user;
+    vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
+    char *text = vkf_blob_text(store, "verdicts-");
+    const bool starts = strstr(text, "gemm_tile.f32_f32_f32/small ") && strstr(text, " started ");
+    free(text);
+    if (!starts || beside_saves++ > 0)
+        return;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(120);
+        _exit(use_store(store));
+    }
+    if (child < 0 || waitpid(child, &beside_status, 0) != child)
+        beside_status = -1;
+}
+
+static void test_process_that_tests_has_not_died(void **state)
+{
+    vkf_blob_store store = {0};
+    vkf_test_heard h;
+    float value = 0;
+    vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
+    desc.cache.save = save_and_start_another;
+    beside_gpu = vkf_test_gpu_of(state);
+    beside_saves = 0;
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, desc);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_int_equal(beside_saves, 1);
+    assert_true(WIFEXITED(beside_status));
+    assert_int_equal(WEXITSTATUS(beside_status), 0);
+    assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_PASSED);
     vkf_context_destroy(&context);
     vkf_blob_store_clear(&store);
 }
@@ -250,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_bad_variant_gives_way_to_the_next),
         cmocka_unit_test(test_verdicts_are_kept),
         cmocka_unit_test(test_driver_that_dies_is_not_asked_again),
+        cmocka_unit_test(test_process_that_tests_has_not_died),
         cmocka_unit_test(test_quarantine_of_the_only_kernel_is_named),
         cmocka_unit_test(test_stale_and_damaged_verdicts_are_ignored),
         cmocka_unit_test(test_threads_test_a_variant_once),

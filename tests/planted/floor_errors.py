@@ -167,6 +167,11 @@ ERRORS = (
     Error("nothing stored says that a self-test starts", "src/prove/self_test.c",
           "const bool first = *inout_verdict == VKF_VERDICT_UNKNOWN;", "const bool first = false;",
           ("gpu.self_test_verdicts.lavapipe.full",)),
+    Error("a process that tests a kernel now counts as one that died in it", "src/kernel/verdict.c",
+          "if (line->verdict == VKF_VERDICT_STARTED && vkf__process_lives(&line->tester)) {", "if (false) {",
+          ("unit.verdict", "gpu.self_test_verdicts.lavapipe.full")),
+    Error("a process that has ended lives until its parent asks", "src/base/system_posix.c",
+          "started == mark->started && state != 'Z' && state != 'X';", "started == mark->started;", ("unit.process",)),
     # op
     Error("rotary embedding begins at position 0 behind a cache", "src/op/rotary.c",
           ".first_position = args->first_position,", ".first_position = 0,", ("gpu.op_rotary.lavapipe.full",)),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "kernel/text_table.h"
 #include "kernel/variant_hash.h"
 #include "kernel/verdict.h"
@@ -129,23 +130,38 @@ static void test_races_format_and_back(void **state)
     tear_down(&read);
 }
 
+// What is stored while this process tests the first variant.
+static char *format_started(fixture *f)
+{
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    f->verdicts.tested_kernel = kernel;
+    f->verdicts.tested_config = &kernel->configs[0];
+    return format(f);
+}
+
+// The end of the line that says so.
+static const char *started_by(const vkf__process_mark *tester, char out_words[64])
+{
+    (void)snprintf(out_words, 64, " started %" PRIu64 " %" PRIu64 "\n", tester->id, tester->started);
+    return out_words;
+}
+
 // While a variant is tested, its line says so, and what is stored about it is passed over. Elsewhere any later verdict
 // takes the place of a test that has only started.
 static void test_started_tests(void **state)
 {
     (void)state;
-    const vkf__kernel *kernel = vkf__kernel_at(0);
+    char words[64];
+    const vkf__process_mark own = vkf__process_mark_own();
     fixture here, elsewhere;
     set_up(&here);
-    set_up(&elsewhere);
-    here.verdicts.tested_kernel = kernel;
-    here.verdicts.tested_config = &kernel->configs[0];
-    char *started = format(&here);
-    assert_non_null(strstr(started, " started\n"));
+    char *started = format_started(&here);
+    assert_non_null(strstr(started, started_by(&own, words)));
     vkf__verdicts_parse(&here.recording.host, &caps, started, strlen(started), &here.verdicts);
     assert_int_equal(get(&here, false), VKF_VERDICT_UNKNOWN);
-    vkf__verdicts_parse(&elsewhere.recording.host, &caps, started, strlen(started), &elsewhere.verdicts);
+    read_edited(&elsewhere, started, words, " started\n");
     assert_int_equal(get(&elsewhere, false), VKF_VERDICT_STARTED);
+    assert_int_equal(elsewhere.recording.severity, VKF_SEVERITY_WARNING);
     assert_true(vkf__verdict_bad(VKF_VERDICT_STARTED));
     here.verdicts.tested_kernel = NULL;
     put(&here, false, VKF_VERDICT_PASSED);
@@ -156,6 +172,52 @@ static void test_started_tests(void **state)
     vkf__free(&here.recording.host, ended);
     tear_down(&here);
     tear_down(&elsewhere);
+}
+
+// A process that tests a variant now has not been brought down by it, and its line is its own to write.
+static void test_tests_of_living_processes(void **state)
+{
+    (void)state;
+    char words[64], other_words[64];
+    const vkf__process_mark own = vkf__process_mark_own();
+    const vkf__process_mark gone = {own.id, own.started + 1};
+    fixture here, beside, after;
+    set_up(&here);
+    set_up(&beside);
+    char *started = format_started(&here);
+    vkf__verdicts_parse(&beside.recording.host, &caps, started, strlen(started), &beside.verdicts);
+    assert_int_equal(get(&beside, false), VKF_VERDICT_UNKNOWN);
+    assert_int_equal(beside.recording.severity, VKF_SEVERITY_DEBUG);
+    char *unchanged = format(&beside);
+    assert_null(strstr(unchanged, "started"));
+    read_edited(&after, started, started_by(&own, words), started_by(&gone, other_words));
+    assert_int_equal(get(&after, false), VKF_VERDICT_STARTED);
+    vkf__free(&here.recording.host, started);
+    vkf__free(&beside.recording.host, unchanged);
+    tear_down(&here);
+    tear_down(&beside);
+    tear_down(&after);
+}
+
+// A process is named by two numbers, behind "started" alone.
+static void test_testers_that_are_malformed(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {" started 12\n", " started 12 x\n",   " started 12 34 56\n",
+                                          " started -\n",  " started 12 34x\n", " passed 12 34\n"};
+    char words[64];
+    const vkf__process_mark own = vkf__process_mark_own();
+    fixture here, read;
+    set_up(&here);
+    char *started = format_started(&here);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        read_edited(&read, started, started_by(&own, words), endings[i]);
+        assert_int_equal(get(&read, false), VKF_VERDICT_UNKNOWN);
+        assert_non_null(strstr(read.recording.text, "malformed"));
+        tear_down(&read);
+    }
+    vkf__free(&here.recording.host, started);
+    tear_down(&here);
 }
 
 static void test_verdicts_stale_and_malformed(void **state)
@@ -264,6 +326,8 @@ int main(void)
         cmocka_unit_test(test_verdicts_known_ones_stay),
         cmocka_unit_test(test_races_format_and_back),
         cmocka_unit_test(test_started_tests),
+        cmocka_unit_test(test_tests_of_living_processes),
+        cmocka_unit_test(test_testers_that_are_malformed),
         cmocka_unit_test(test_verdicts_stale_and_malformed),
         cmocka_unit_test(test_verdicts_of_a_changed_kernel),
         cmocka_unit_test(test_variant_hash_tells_variants_apart),
