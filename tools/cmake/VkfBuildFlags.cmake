@@ -37,6 +37,12 @@ else()
     set(VKF_OTHER_SYSTEMS_FILES "_windows\\.c$")
 endif()
 
+# Whether libvkformer.a is one object, whose names are its own but for the public ones.
+set(VKF_SINGLE_OBJECT OFF)
+if(CMAKE_OBJCOPY AND CMAKE_LINKER AND UNIX AND NOT APPLE AND NOT VKF_SANITIZE)
+    set(VKF_SINGLE_OBJECT ON)
+endif()
+
 # What nothing calls is left out of programs and of the shared library.
 if(APPLE)
     set(vkf_gc_sections -Wl,-dead_strip)

@@ -2,7 +2,7 @@
 
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED) # the kernels are stored compressed
-set(vkf_dependencies ZLIB::ZLIB Threads::Threads)
+set(vkf_dependencies Threads::Threads)
 if("models" IN_LIST VKF_PARTS_BUILT)
     find_package(Jansson REQUIRED)
     list(APPEND vkf_dependencies jansson::jansson)
@@ -12,6 +12,8 @@ if("text" IN_LIST VKF_PARTS_BUILT)
     find_package(Utf8proc REQUIRED) # what Unicode says about characters
     list(APPEND vkf_dependencies PCRE2::8BIT utf8proc::utf8proc)
 endif()
+set(vkf_archive_dependencies ${vkf_dependencies})
+include(VkfZlib)
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
 if(NOT VKF_VULKAN_INCLUDE_DIR AND CMAKE_CROSSCOMPILING)
