@@ -16,7 +16,8 @@ typedef struct vkf_roofs {
 } vkf_roofs;
 
 // Measures all three with large buffers of its own (two of up to 256 MiB) in about a second; each is the best of
-// several runs. The context should have `timestamps`, and nothing else should run on the device.
+// several runs. The context should have `timestamps`, and nothing else should run on the device. A GPU that was idle
+// should have been kept busy for some seconds before, or else its clock is low.
 // `progress` (may be NULL) is called before each run and returns false to cancel.
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN,
 // SHADER.

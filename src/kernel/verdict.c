@@ -17,7 +17,7 @@ static const char *const verdict_names[VKF_VERDICT_COUNT] = {
     [VKF_VERDICT_STARTED] = "started",
 };
 
-static const char *const race_names[VKF_RACE_COUNT] = {
+static const char *const race_names[VKF_RACE_STORED] = {
     [VKF_RACE_UNKNOWN] = "unraced", [VKF_RACE_FASTER] = "faster", [VKF_RACE_SLOWER] = "slower"};
 
 static const char *const reasons[VKF_VERDICT_COUNT] = {
@@ -139,10 +139,10 @@ static bool parse_line(const char *line, verdict_line *out_line)
     if (line[used] != '\0' || !strchr(out_line->variant, '/'))
         return false;
     size_t verdict = find_name(verdict_names, VKF_VERDICT_COUNT, name);
-    size_t race = find_name(race_names, VKF_RACE_COUNT, name);
+    size_t race = find_name(race_names, VKF_RACE_STORED, name);
     out_line->verdict = verdict < VKF_VERDICT_COUNT ? (vkf__verdict)verdict : VKF_VERDICT_UNKNOWN;
-    out_line->race = race < VKF_RACE_COUNT ? (vkf__race)race : VKF_RACE_UNKNOWN;
-    return verdict < VKF_VERDICT_COUNT || race < VKF_RACE_COUNT;
+    out_line->race = race < VKF_RACE_STORED ? (vkf__race)race : VKF_RACE_UNKNOWN;
+    return verdict < VKF_VERDICT_COUNT || race < VKF_RACE_STORED;
 }
 
 static bool is_tested(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
@@ -223,7 +223,7 @@ static void add_lines(vkf__text_out *out, const vkf__verdicts *verdicts, const v
         add_started(out, kernel, config);
     else if (verdict != VKF_VERDICT_UNKNOWN)
         add_line(out, kernel, config, verdict_names[verdict]);
-    if (race != VKF_RACE_UNKNOWN)
+    if (race != VKF_RACE_UNKNOWN && race < VKF_RACE_STORED)
         add_line(out, kernel, config, race_names[race]);
 }
 

@@ -34,7 +34,10 @@ typedef enum vkf__race {
     VKF_RACE_UNKNOWN = 0,
     VKF_RACE_FASTER,
     VKF_RACE_SLOWER, // not a default
-    VKF_RACE_COUNT
+    VKF_RACE_STORED, // the number of those that are kept
+    // Nothing could be measured, so that the order of the kernels decides as if there had been no race. Known until the
+    // context ends.
+    VKF_RACE_UNMEASURED = VKF_RACE_STORED,
 } vkf__race;
 
 // One verdict and one race per config of every kernel in the registry's order. Every kernel has room for

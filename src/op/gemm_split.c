@@ -61,20 +61,30 @@ static bool select_parts(const vkf__selector *selector, const vkf__gemm_args *ar
            ((out_variant->kernel->needs ^ whole->kernel->needs) & VKF_NEEDS_MATRIX) == 0;
 }
 
+// A trial runs its own kernel, which may not be one that leaves parts: then it runs the whole product.
+static bool trial_leaves_parts(const vkf__work *work, const vkf__problem *parts)
+{
+    const vkf__variant *trial = work->trial;
+    return !trial || trial->kernel->op != VKF_OP_GEMM ||
+           (trial->kernel->types[2] == VKF_DTYPE_F32 &&
+            vkf__kernel_accepts(&work->context->device.plan.caps, trial->kernel, trial->config, parts));
+}
+
 // In multiply-adds of a core, as vkf__config_time() has it; infinite where no kernel leaves the parts.
-static double time_in_parts(const vkf__selector *selector, const vkf__gemm_args *args, const vkf__problem *problem,
+static double time_in_parts(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                             const vkf__variant *whole, uint32_t splits)
 {
+    const vkf__selector selector = vkf__work_selector(work);
     const double sum_time = whole->kernel->needs & VKF_NEEDS_MATRIX ? MATRIX_SUM_TIME : SUM_TIME;
     const double numbers = (double)problem->m * problem->n * (problem->batch > 0 ? problem->batch : 1) * splits;
     vkf__problem parts = *problem;
     vkf__variant variant;
     parts.split = true;
     parts.parts = splits;
-    if (!select_parts(selector, args, &parts, whole, &variant))
+    if (!trial_leaves_parts(work, &parts) || !select_parts(&selector, args, &parts, whole, &variant))
         return INFINITY;
-    return vkf__config_time(selector, &variant, &parts) * args->k / splits + sum_time +
-           NUMBER_TIME * numbers / vkf__selector_cores(selector);
+    return vkf__config_time(&selector, &variant, &parts) * args->k / splits + sum_time +
+           NUMBER_TIME * numbers / vkf__selector_cores(&selector);
 }
 
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
@@ -86,7 +96,7 @@ uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, con
     double best = MAX_SHARE * vkf__config_time(&selector, whole, problem) * args->k;
     uint32_t splits = 1;
     for (uint32_t s = 2; s <= MAX_SPLITS && args->k / s >= MIN_DEPTH_PER_SPLIT; s++) {
-        const double time = time_in_parts(&selector, args, problem, whole, s);
+        const double time = time_in_parts(work, args, problem, whole, s);
         if (time < best) {
             best = time;
             splits = s;

@@ -10,6 +10,10 @@
 #define MAX_ROWS 256u
 #define MAX_EDGE 1024u
 #define ROUNDS 5
+// While the clock rises, only a difference that no clock turns around decides.
+#define CLEAR 2.0
+// Races are run when a kernel is about to be used for the first time, so that somebody waits.
+#define SETTLE_NS 1e9
 
 typedef struct race {
     const vkf__variant *runners[2];
@@ -17,11 +21,12 @@ typedef struct race {
     double best_ns[2];
 } race;
 
-// The first run of each warms up.
+// The first run of each warms up. The one that begins alternates, so that none always has the higher clock.
 static vkf_status run_rounds(vkf__trial trials[2], double best_ns[2])
 {
     for (uint32_t round = 0; round <= ROUNDS; round++) {
-        for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t turn = 0; turn < 2; turn++) {
+            const uint32_t i = (round + turn) % 2;
             double ns = 0;
             VKF_RETURN_IF_ERROR(vkf__trial_run(&trials[i], &ns));
             if (round == 1 || (round > 1 && ns < best_ns[i]))
@@ -29,6 +34,29 @@ static vkf_status run_rounds(vkf__trial trials[2], double best_ns[2])
         }
     }
     return VKF_OK;
+}
+
+static bool is_clear(const double ns[2])
+{
+    return ns[0] > CLEAR * ns[1] || ns[1] > CLEAR * ns[0];
+}
+
+static bool always(void *user)
+{
+    (void)user;
+    return true;
+}
+
+// Runs the rounds again with the clock settled, or after SETTLE_NS, where the difference is too small to be believed.
+static vkf_status run_trials(vkf_context *context, vkf__trial trials[2], double best_ns[2])
+{
+    vkf__trial *const both[] = {&trials[0], &trials[1]};
+    bool settled = false;
+    VKF_RETURN_IF_ERROR(run_rounds(trials, best_ns));
+    if (!context->device.plan.caps.traits.clock_follows_load || is_clear(best_ns))
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__trials_settle(context, both, 2, SETTLE_NS, always, NULL, &settled));
+    return run_rounds(trials, best_ns);
 }
 
 // A vkf__tune_use_fn.
@@ -43,7 +71,7 @@ static vkf_status run(vkf_context *context, const vkf__tune_subject *subject, vo
     for (uint32_t i = 0; i < 2; i++)
         VKF_TRY(vkf__trial_init(&trials[i], context, r->runners[i], subject->emit, args));
     if (trials[0].taken && trials[1].taken)
-        VKF_TRY(run_rounds(trials, r->best_ns));
+        VKF_TRY(run_trials(context, trials, r->best_ns));
 fail:
     vkf__trial_finish(&trials[0]);
     vkf__trial_finish(&trials[1]);
@@ -108,6 +136,29 @@ static vkf_status find_opponent(vkf_context *context, const vkf__want *want, vkf
     return VKF_OK;
 }
 
+// Whether both were measured. A device's clock may be too coarse for one of them, but not for both.
+static bool is_measured(const double ns[2])
+{
+    return ns[0] > 0 || ns[1] > 0;
+}
+
+static void tell(const vkf_context *context, const vkf__want *want, const vkf__variant *opponent, const double ns[2])
+{
+    const vkf__variant *variant = &want->variant;
+    const bool lost = ns[0] > ns[1];
+    if (is_measured(ns))
+        vkf__log(&context->host, lost ? VKF_SEVERITY_INFO : VKF_SEVERITY_DEBUG,
+                 "race: %s/%s takes %.1f us, %s/%s %.1f us%s", variant->kernel->name, variant->config->name,
+                 ns[0] * 1e-3, opponent->kernel->name, opponent->config->name, ns[1] * 1e-3,
+                 lost ? ", and is taken from now on" : "");
+    else
+        vkf__log(&context->host, VKF_SEVERITY_INFO,
+                 "race: %s/%s and %s/%s were not measured, because one of them does not run %u x %u x %u, or less, by "
+                 "itself; %s/%s is taken by its rank",
+                 variant->kernel->name, variant->config->name, opponent->kernel->name, opponent->config->name,
+                 want->problem.m, want->problem.n, want->problem.k, variant->kernel->name, variant->config->name);
+}
+
 vkf_status vkf__race_once(vkf_context *context, const vkf__want *want, bool *out_lost)
 {
     const vkf__variant *variant = &want->variant;
@@ -122,11 +173,10 @@ vkf_status vkf__race_once(vkf_context *context, const vkf__want *want, bool *out
         VKF_RETURN_IF_ERROR(vkf__race_run(context, want, &opponent, ns));
     *out_lost = ns[0] > ns[1];
     if (found)
-        vkf__log(&context->host, *out_lost ? VKF_SEVERITY_INFO : VKF_SEVERITY_DEBUG,
-                 "race: %s/%s takes %.1f us, %s/%s %.1f us%s", variant->kernel->name, variant->config->name,
-                 ns[0] * 1e-3, opponent.kernel->name, opponent.config->name, ns[1] * 1e-3,
-                 *out_lost ? ", and is taken from now on" : "");
+        tell(context, want, &opponent, ns);
     vkf__learned_race(&context->learned, variant->kernel, variant->config,
-                      *out_lost ? VKF_RACE_SLOWER : VKF_RACE_FASTER);
+                      *out_lost                   ? VKF_RACE_SLOWER
+                      : found && !is_measured(ns) ? VKF_RACE_UNMEASURED
+                                                  : VKF_RACE_FASTER);
     return VKF_OK;
 }

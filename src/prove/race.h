@@ -13,8 +13,8 @@ VKF_MUST_CHECK vkf_status vkf__race_run(vkf_context *context, const vkf__want *w
                                         double out_ns[2]);
 
 // Races a wanted kernel by matrices that was never raced on this device, unless it was asked for or measured, and keeps
-// the outcome. *out_lost: whether it is slower than what the device has without matrices. Statuses: those of
-// vkf__race_run() and of vkf__self_test().
+// the outcome. Where nothing could be measured, that is told, and known until the context ends. *out_lost: whether it
+// is slower than what the device has without matrices. Statuses: those of vkf__race_run() and of vkf__self_test().
 VKF_MUST_CHECK vkf_status vkf__race_once(vkf_context *context, const vkf__want *want, bool *out_lost);
 
 #endif

@@ -1,6 +1,8 @@
 // Builds a list of dispatches around one variant, and times it.
 #include "prove/trial.h"
 
+#include "base/settling.h"
+
 vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant, vkf__emit_fn emit,
                            const void *args)
 {
@@ -32,6 +34,40 @@ void vkf__trial_finish(vkf__trial *trial)
     vkf__submission_finish(&trial->submission);
     vkf__buffer_destroy(&trial->arena);
     trial->taken = false;
+}
+
+// Runs each trial once. Those of the last pass are still under way, unless this is the first.
+static vkf_status pass(vkf__trial *const *trials, uint32_t count, bool first)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        vkf__trial *trial = trials[i];
+        if (!first)
+            VKF_RETURN_IF_ERROR(vkf__submission_wait(&trial->submission));
+        VKF_RETURN_IF_ERROR(vkf__submission_submit(&trial->submission, &trial->work.built.command_buffer, 1));
+    }
+    return VKF_OK;
+}
+
+vkf_status vkf__trials_settle(vkf_context *context, vkf__trial *const *trials, uint32_t count, double cap_ns,
+                              bool (*keep_going)(void *user), void *user, bool *out_settled)
+{
+    vkf_status status = VKF_OK;
+    *out_settled = true;
+    if (count == 0 || !context->device.plan.caps.traits.clock_follows_load)
+        return VKF_OK;
+    double before_ns = vkf__now_ns();
+    vkf__settling settling = vkf__settling_begin(before_ns, cap_ns);
+    for (bool first = true; vkf__settling_goes_on(&settling) && keep_going(user); first = false) {
+        VKF_TRY(pass(trials, count, first));
+        const double now_ns = vkf__now_ns();
+        if (!first)
+            vkf__settling_add(&settling, now_ns, now_ns - before_ns);
+        before_ns = now_ns;
+    }
+    *out_settled = settling.settled;
+fail:
+    vkf__submission_idle(&trials[0]->submission);
+    return status;
 }
 
 vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns)

@@ -17,6 +17,13 @@ VKF_MUST_CHECK vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *contex
                                           vkf__emit_fn emit, const void *args);
 void vkf__trial_finish(vkf__trial *trial);
 
+// Runs trials in turn until the device has come to its speed, see base/settling.h. Each is queued before the one ahead
+// of it has ended, so that the device never waits for the host. It ends after `cap_ns`, and where `keep_going` returns
+// false. *out_settled: whether the speed is reached. Where no clock follows the load it is, and nothing runs.
+VKF_MUST_CHECK vkf_status vkf__trials_settle(vkf_context *context, vkf__trial *const *trials, uint32_t count,
+                                             double cap_ns, bool (*keep_going)(void *user), void *user,
+                                             bool *out_settled);
+
 // Runs and waits. *out_ns is the time by timestamps or, where there are none, from submission to fence.
 VKF_MUST_CHECK vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns);
 

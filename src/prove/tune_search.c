@@ -22,6 +22,9 @@
 // then all of them. Some compilers take seconds for one, and what was tried has to be measured and proven, too.
 #define TRY_PANELS 0.35
 #define TRY_ALL 0.5
+// How long the clock is given to settle before the rounds, and the most of a search's time that is left then.
+#define SETTLE_NS 5e9
+#define SETTLE_SHARE 0.1
 
 // A variant that takes part, with b in one layout.
 typedef struct entrant {
@@ -67,7 +70,7 @@ static bool keep_trying(void *user)
     return keep_going(s, s->what) && vkf__now_ns() < s->try_end_ns;
 }
 
-static bool keep_proving(void *user)
+static bool keep_on(void *user)
 {
     search *s = user;
     return keep_going(s, s->what);
@@ -163,11 +166,12 @@ static double median(const entrant *e)
     return e->rounds % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// Runs every entrant that is still in once.
-static vkf_status run_round(search *s)
+// Runs every entrant that is still in once. Every second round is in reverse, so that none always has the higher clock
+// where that still rises.
+static vkf_status run_round(search *s, bool reversed)
 {
     for (uint32_t i = 0; i < s->count; i++) {
-        entrant *e = &s->entrants[i];
+        entrant *e = &s->entrants[reversed ? s->count - 1 - i : i];
         char name[VKF_VARIANT_NAME_SIZE];
         name_variant(&e->variant, name);
         if (e->out)
@@ -216,13 +220,32 @@ static void drop_hopeless(search *s)
     }
 }
 
+// Compiling and testing entrants takes the host seconds, in which the device's clock falls.
+static vkf_status settle(search *s)
+{
+    vkf__trial *trials[MAX_ENTRANTS];
+    uint32_t count = 0;
+    bool settled = false;
+    const double share_ns = SETTLE_SHARE * (s->limits.deadline_ns - vkf__now_ns());
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!s->entrants[i].out)
+            trials[count++] = &s->entrants[i].trial;
+    VKF_RETURN_IF_ERROR(vkf__trials_settle(s->context, trials, count, share_ns < SETTLE_NS ? share_ns : SETTLE_NS,
+                                           keep_on, s, &settled));
+    if (!settled)
+        vkf__log(&s->context->host, VKF_SEVERITY_INFO,
+                 "tune: the device's clock had not settled when the kernels were measured, in turn");
+    return VKF_OK;
+}
+
 static vkf_status run_rounds(search *s)
 {
+    VKF_RETURN_IF_ERROR(settle(s));
     double begin = vkf__now_ns();
     for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
         if (round >= MIN_ROUNDS && vkf__now_ns() - begin > ROUNDS_NS)
             break;
-        VKF_RETURN_IF_ERROR(run_round(s));
+        VKF_RETURN_IF_ERROR(run_round(s, round % 2 == 1));
         if (s->cancelled || s->late)
             break;
         drop_hopeless(s);
@@ -256,7 +279,7 @@ static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
         name_variant(&e->variant, name);
         if (!keep_going(s, name))
             break;
-        VKF_RETURN_IF_ERROR(vkf__self_test_prove(s->context, &e->variant, keep_proving, s, &verdict));
+        VKF_RETURN_IF_ERROR(vkf__self_test_prove(s->context, &e->variant, keep_on, s, &verdict));
         if (verdict == VKF_VERDICT_PROVEN) {
             *out_winner = e;
             break;

@@ -164,6 +164,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .rows_by_class = !processor,
         .runs_ahead = !processor,
         .spins = !processor,
+        .clock_follows_load = !processor,
         .counts_in_mapped_memory = counts_in_mapped_memory(caps),
         .matrix_subgroup_size = matrix_subgroup_size(caps),
         .folds_uniform_loads = processor && recent,

@@ -43,6 +43,9 @@ typedef struct vkf__traits {
     bool runs_ahead;
     // Whoever waits for the end of a run polls shortly before it. On a processor that takes a core from the run itself.
     bool spins;
+    // Its clock rises under load, over seconds, and falls when it is idle: what is timed before the clock has settled
+    // says little. A processor's is up within milliseconds, and does not fall while the host is busy.
+    bool clock_follows_load;
     // Memory that the host writes, and shaders count in, is the device's own.
     bool counts_in_mapped_memory;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.

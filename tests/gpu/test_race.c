@@ -7,6 +7,8 @@
 #include "kernel/variant_hash.h"
 #include "prove/prove.h"
 #include "prove/race.h"
+#include "prove/trial.h"
+#include "prove/tune.h"
 #include "support/blob_store.h"
 #include "support/fixture.h"
 #include "vk/traits.h"
@@ -59,6 +61,89 @@ static void test_race_without_a_taker(void **state)
     double ns[2] = {1, 1};
     assert_int_equal(vkf__race_run(context, &want, &opponent, ns), VKF_OK);
     assert_true(ns[0] == 0 && ns[1] == 0);
+}
+
+// A clock that follows the load is given time to settle, unless one of both is clearly ahead. *out_ns is 0 on a device
+// that does not run the pair.
+static void test_race_waits_for_the_clock(void **state)
+{
+    vkf_context *context = vkf_test_gpu_of(state)->context;
+    const vkf__variant opponent = variant_named("gemm_tile.f32_f32_f32/small"); // as fast, because it is the same
+    const vkf__want want = want_of("gemm_tile.f32_f32_f32/small", 5, 70, 48);
+    const bool follows = context->device.plan.caps.traits.clock_follows_load;
+    double ns[2] = {0};
+    context->device.plan.caps.traits.clock_follows_load = true;
+    assert_int_equal(vkf__race_run(context, &want, &opponent, ns), VKF_OK);
+    context->device.plan.caps.traits.clock_follows_load = follows;
+    assert_true(!supports(context, &opponent) || (ns[0] > 0 && ns[1] > 0));
+}
+
+static bool always(void *user)
+{
+    (void)user;
+    return true;
+}
+
+static bool never(void *user)
+{
+    (void)user;
+    return false;
+}
+
+// A vkf__tune_use_fn. Too short to settle, so that it ends by its cap or is ended; both trials can be run afterwards.
+static vkf_status settle_trials(vkf_context *context, const vkf__tune_subject *subject, void *user)
+{
+    const vkf__variant *variant = user;
+    const void *args = subject->ways[VKF_TUNE_ROWS].args;
+    bool *follows = &context->device.plan.caps.traits.clock_follows_load;
+    const bool really = *follows;
+    vkf__trial trials[2] = {0};
+    vkf__trial *const both[] = {&trials[0], &trials[1]};
+    bool settled = true;
+    double ns = 0;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(vkf__trial_init(&trials[i], context, variant, subject->emit, args), VKF_OK);
+    for (int i = 0; i < 2; i++) {
+        *follows = true;
+        assert_int_equal(vkf__trials_settle(context, both, 2, 30e6, i ? never : always, NULL, &settled), VKF_OK);
+        assert_false(settled);
+        *follows = false;
+        assert_int_equal(vkf__trials_settle(context, both, 2, 30e6, never, NULL, &settled), VKF_OK);
+        assert_true(settled);
+        assert_int_equal(vkf__trial_run(&trials[i], &ns), VKF_OK);
+        assert_true(ns > 0);
+    }
+    *follows = really;
+    vkf__trial_finish(&trials[0]);
+    vkf__trial_finish(&trials[1]);
+    return VKF_OK;
+}
+
+static void test_settling_ends(void **state)
+{
+    vkf_context *context = vkf_test_gpu_of(state)->context;
+    const vkf_tune_problem problem = {.m = 5, .n = 70, .k = 48};
+    vkf__variant variant = variant_named("gemm_tile.f32_f32_f32/small");
+    if (!supports(context, &variant))
+        skip();
+    assert_int_equal(vkf__tune_with_operands(context, &problem, settle_trials, &variant), VKF_OK);
+}
+
+// The order of the kernels decides then, and the device is not asked again.
+static void test_race_that_measures_nothing(void **state)
+{
+    vkf_context *context = vkf_test_gpu_of(state)->context;
+    vkf__want want = want_of("gemm_coopmat.f32_f16_f32/64x64", 50, 60, 64);
+    bool lost = true;
+    if (supports(context, &want.variant))
+        skip();
+    want.types[1] = VKF_DTYPE_F16;
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(vkf__race_once(context, &want, &lost), VKF_OK);
+        assert_false(lost);
+        assert_int_equal(vkf__race_get(&context->learned.verdicts, want.variant.kernel, want.variant.config),
+                         VKF_RACE_UNMEASURED);
+    }
 }
 
 static void test_kernels_without_matrices_do_not_race(void **state)
@@ -129,6 +214,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race_measures_both),
         cmocka_unit_test(test_race_without_a_taker),
+        cmocka_unit_test(test_race_waits_for_the_clock),
+        cmocka_unit_test(test_settling_ends),
+        cmocka_unit_test(test_race_that_measures_nothing),
         cmocka_unit_test(test_kernels_without_matrices_do_not_race),
         cmocka_unit_test(test_matrices_race_before_their_first_use),
     };

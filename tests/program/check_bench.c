@@ -79,7 +79,9 @@ static bool result_is_complete(const json_t *result, int key_count, char **keys)
                                         "roof_bound",
                                         "roof_gflops",
                                         "roof_copy_gbytes_per_s",
-                                        "roof_read_gbytes_per_s"};
+                                        "roof_read_gbytes_per_s",
+                                        "settled",
+                                        "roof_settled"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (!is_text(result, texts[i]))
             return false;

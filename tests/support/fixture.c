@@ -124,7 +124,7 @@ int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
     return 0;
 }
 
-// The driver stays what it is: what was enabled, and where memory lies.
+// The driver stays what it is: what was enabled, where memory lies, and a clock that nobody waits for.
 static void count_as_gpu(vkf_context *context)
 {
     vkf__caps *caps = &context->device.plan.caps;
@@ -133,6 +133,7 @@ static void count_as_gpu(vkf_context *context)
     caps->integer_dot_accelerated = caps->integer_dot;
     caps->traits = vkf__traits_of(caps);
     caps->traits.unified_memory = unified;
+    caps->traits.clock_follows_load = false;
 }
 
 int vkf_test_gpu_create(vkf_test_gpu *gpu, const vkf_context_desc *desc)

@@ -2,6 +2,7 @@
 #include "caps_fixture.h"
 
 #include "kernel/context.h"
+#include "kernel/variant_hash.h"
 #include "op/gemm_split.h"
 #include "shared/gemm.h"
 
@@ -32,8 +33,8 @@ static const model_product products[] = {
 };
 enum { PRODUCTS = sizeof products / sizeof products[0] };
 
-// The number of parts, of a device with these caps.
-static uint32_t splits_of(const vkf__caps *caps, const model_product *product, vkf_dtype activations)
+// The number of parts, of a device with these caps; in the trial of a variant, or where it is NULL in no trial.
+static uint32_t splits_in(const vkf__caps *caps, const model_product *product, vkf_dtype activations, const char *trial)
 {
     message_record record;
     vkf_context context = {.host = recording_host(&record)};
@@ -55,13 +56,21 @@ static uint32_t splits_of(const vkf__caps *caps, const model_product *product, v
     };
     const vkf__problem problem = {
         .m = product->m, .n = product->n, .k = product->k, .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK};
-    const vkf__work work = {.context = &context};
     const vkf__selector selector = vkf__context_selector(&context);
     vkf__variant whole;
-    assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL));
+    const vkf__work work = {.context = &context, .trial = trial ? &whole : NULL};
+    if (trial)
+        assert_true(vkf__variant_named(trial, strlen(trial), &whole.kernel, &whole.config));
+    else
+        assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL));
     uint32_t splits = vkf__gemm_splits(&work, &args, &problem, &whole);
     vkf__verdicts_free(&context.host, &context.learned.verdicts);
     return splits;
+}
+
+static uint32_t splits_of(const vkf__caps *caps, const model_product *product, vkf_dtype activations)
+{
+    return splits_in(caps, product, activations, NULL);
 }
 
 static vkf__caps gpu_caps(uint32_t cores, bool matrices)
@@ -140,6 +149,18 @@ static void test_cuts_by_matrices(void **state)
     assert_cuts(matrix_cuts, sizeof matrix_cuts / sizeof matrix_cuts[0], true);
 }
 
+// What is measured has to run. A kernel that writes halves leaves no parts, and on a large device a race or the tuner
+// has products that would be cut.
+static void test_trials_run_their_own_kernel(void **state)
+{
+    (void)state;
+    static const model_product halves = {"", 256, 1024, 1024, H}, floats = {"", 256, 1024, 1024, VKF_DTYPE_F32};
+    const vkf__caps caps = gpu_caps(132, true), scalars = gpu_caps(132, false);
+    assert_int_equal(splits_in(&caps, &halves, H, "gemm_coopmat.f16_f16_f16/128x128"), 1);
+    assert_int_equal(splits_in(&scalars, &halves, H, "gemm_tile.f16_f16_f16/128x128"), 1);
+    assert_true(splits_in(&scalars, &floats, VKF_DTYPE_F32, "gemm_tile.f32_f32_f32/128x128") > 1);
+}
+
 static void test_processors_cut_nothing(void **state)
 {
     vkf__caps caps = cpu_caps();
@@ -153,9 +174,8 @@ static void test_processors_cut_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_rows_are_never_cut),
-        cmocka_unit_test(test_cuts_by_cores_and_depth),
-        cmocka_unit_test(test_cuts_by_matrices),
+        cmocka_unit_test(test_few_rows_are_never_cut), cmocka_unit_test(test_cuts_by_cores_and_depth),
+        cmocka_unit_test(test_cuts_by_matrices),       cmocka_unit_test(test_trials_run_their_own_kernel),
         cmocka_unit_test(test_processors_cut_nothing),
     };
     return cmocka_run_group_tests_name("gemm_split", tests, NULL, NULL);

@@ -21,6 +21,7 @@ static void test_traits_processor(void **state)
         assert_int_equal(traits_of(all_types[i], false).processor, all_types[i] == VKF_DEVICE_TYPE_CPU);
         assert_int_equal(traits_of(all_types[i], false).runs_ahead, all_types[i] != VKF_DEVICE_TYPE_CPU);
         assert_int_equal(traits_of(all_types[i], false).spins, all_types[i] != VKF_DEVICE_TYPE_CPU);
+        assert_int_equal(traits_of(all_types[i], false).clock_follows_load, all_types[i] != VKF_DEVICE_TYPE_CPU);
     }
 }
 

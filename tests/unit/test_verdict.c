@@ -146,6 +146,25 @@ static const char *started_by(const vkf__process_mark *tester, char out_words[64
     return out_words;
 }
 
+// What was not measured may be in another run.
+static void test_unmeasured_races_are_not_kept(void **state)
+{
+    (void)state;
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    fixture written, read;
+    set_up(&written);
+    set_up(&read);
+    put(&written, false, VKF_VERDICT_PASSED);
+    vkf__race_set(&written.verdicts, kernel, &kernel->configs[0], VKF_RACE_UNMEASURED);
+    char *text = format(&written);
+    vkf__verdicts_parse(&read.recording.host, &caps, text, strlen(text), &read.verdicts);
+    assert_int_equal(get(&read, false), VKF_VERDICT_PASSED);
+    assert_int_equal(vkf__race_get(&read.verdicts, kernel, &kernel->configs[0]), VKF_RACE_UNKNOWN);
+    vkf__free(&written.recording.host, text);
+    tear_down(&written);
+    tear_down(&read);
+}
+
 // While a variant is tested, its line says so, and what is stored about it is passed over. Elsewhere any later verdict
 // takes the place of a test that has only started.
 static void test_started_tests(void **state)
@@ -325,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_verdicts_format_and_back),
         cmocka_unit_test(test_verdicts_known_ones_stay),
         cmocka_unit_test(test_races_format_and_back),
+        cmocka_unit_test(test_unmeasured_races_are_not_kept),
         cmocka_unit_test(test_started_tests),
         cmocka_unit_test(test_tests_of_living_processes),
         cmocka_unit_test(test_testers_that_are_malformed),

@@ -30,7 +30,7 @@ that between timestamps on the device, and against another Vulkan program the ti
 their inputs and outputs; IREE's lie on the device. Of ncnn's two layers for a product, of OpenBLAS's ways to use the
 threads, and of IREE's targets those that are right, the fastest one counts. What is noisy took half as long again in
 the middle as at its best. At best: the ratio of the shortest runs of all rounds, each side's for itself; where it is far
-from the median, the machine's speed varied."""
+from the median, the machine's speed varied. Not settled: vkformer's device was still changing its clock."""
 TEXT_NOTES = """\
 Tokens are those of a random Llama, its weights f16 or in blocks on both sides: %s.
 Each turn is a process of its own, and no time of these rows is one between timestamps. Prompt and decode are as each
@@ -92,10 +92,12 @@ class Times:
         self.shortest = min((shortest for _, shortest in pairs), default=None)
         self.spread = stats.median([middle / shortest for middle, shortest in pairs if shortest]) or 1.0
         self.noisy = self.spread > NOISY
+        self.unsettled = any(visit.get("settled") is False for visit in samples.get(subject, []))
 
     def text(self, work=None):
         ms = stats.median(self.rounds)
-        return time_text(ms, work) + (" (noisy)" if self.noisy else "")
+        marks = (" (noisy)" if self.noisy else "") + (" (not settled)" if self.unsettled else "")
+        return time_text(ms, work) + marks
 
 
 def time_text(ms, work=None):

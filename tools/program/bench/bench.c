@@ -45,12 +45,13 @@ vkf_status vkf_bench_run_case(vkf_bench *bench, const vkf_bench_spec *spec, size
     return spec->run(bench, vkf_bench_case_types(options, spec, index), &options->shapes.list[index / parts % shapes]);
 }
 
-bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_roofs *roofs, vkf_bench_report *out_report)
+bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_measured_roofs *roofs,
+                     vkf_bench_report *out_report)
 {
     const vkf_bench_options *options = bench->options;
     if (vkf_open_context(&options->common, &bench->context) != VKF_OK)
         return false;
-    if (!options->no_roof && vkf_measured_roofs(bench->context, roofs) != VKF_OK)
+    if (!options->no_roof && vkf_measure_settled_roofs(bench->context, options->settle_s, roofs) != VKF_OK)
         return false;
     *out_report =
         vkf_bench_report_begin(bench->context, options->format, spec->tokens, options->no_roof ? NULL : roofs);
@@ -81,7 +82,7 @@ static int measure(const vkf_bench_options *options, const vkf_bench_spec *spec)
 {
     vkf_bench bench = {.options = options};
     vkf_bench_report report;
-    vkf_roofs roofs;
+    vkf_measured_roofs roofs;
     bool done = false;
     if (vkf_bench_begin(&bench, spec, &roofs, &report)) {
         done = run_all(&bench, spec);

@@ -13,6 +13,7 @@ typedef struct vkf_bench {
     struct vkf_bench_pair *pair; // the pair that this is a half of, see bench_pair.h; NULL: none
     bool (*stopped)(void);       // called between repetitions; NULL: never stops
     uint32_t part;               // which of the benchmark's parts runs
+    vkf_settled settled;         // whether the device's clock had settled before the last repetitions
     vkf_model *model;            // of the last shape, kept for the next one; NULL: none
     vkf_model_precision model_precision;
 } vkf_bench;
@@ -38,7 +39,8 @@ struct vkf_bench_spec {
 
 // Opens the context, measures its roofs unless the options say no, and begins the report. False after a message.
 // vkf_bench_end() must follow in either case.
-bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_roofs *roofs, vkf_bench_report *out_report);
+bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_measured_roofs *roofs,
+                     vkf_bench_report *out_report);
 void vkf_bench_end(vkf_bench *bench);
 
 // A case is one part of one shape with one type.

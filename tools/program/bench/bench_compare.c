@@ -74,7 +74,7 @@ static void print_measured(const vkf_bench_pair *pair, const comparison *c)
         printf(" -> ");
         print_list(pair->edited.kernels, "+");
     }
-    putchar('\n');
+    puts(vkf_settled_mark(pair->settled));
 }
 
 static void print_line(const vkf_bench_pair *pair, const comparison *c)
@@ -126,6 +126,7 @@ static json_t *half_of(const vkf_bench_half *half, const vkf_summary *summary)
 static void put_comparison(json_t *object, const vkf_bench_pair *pair, const comparison *c)
 {
     vkf_json_put_string(object, "timed_by", pair->gpu_timed ? "gpu" : "wall");
+    json_object_set_new(object, "settled", vkf_settled_json(pair->settled));
     json_object_set_new(object, "old", half_of(&pair->old, &c->old));
     json_object_set_new(object, "new", half_of(&pair->edited, &c->edited));
     vkf_json_put_real(object, "ratio", c->ratio);

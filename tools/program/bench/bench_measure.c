@@ -7,21 +7,59 @@
 #include "bench/bench_pair.h"
 #include "output/progress.h"
 
-vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop)
+vkf_status vkf_bench_phases(const vkf_bench *bench, const vkf_bench_phases_work *work, const char *op,
+                            vkf_settled *out_settled)
 {
-    if (bench->pair)
-        return vkf_bench_pair_repeat(bench, loop);
+    const vkf_bench_options *options = bench->options;
+    const vkf_settle_work settling = {bench->context, options->settle_s, work->warm, work->user, work->alone};
+    const uint32_t total = options->warmup + options->repetitions;
     vkf_progress progress = vkf_progress_start("repetition");
     vkf_status status = VKF_OK;
-    uint32_t total = bench->options->warmup + bench->options->repetitions;
-    for (uint32_t i = 0; i < total && status == VKF_OK; i++) {
-        vkf_progress_show(&progress, i, total, loop->op);
-        status = bench->stopped && bench->stopped() ? VKF_ERROR_CANCELLED : loop->once(loop->user, i);
+    double ns = 0;
+    for (uint32_t i = 0; i < options->warmup && status == VKF_OK; i++) {
+        vkf_progress_show(&progress, i, total, op);
+        status = work->warm(work->user, &ns);
+    }
+    if (status == VKF_OK)
+        status = vkf_settle(&settling, out_settled);
+    for (uint32_t i = options->warmup; i < total && status == VKF_OK; i++) {
+        vkf_progress_show(&progress, i, total, op);
+        status = work->keep(work->user);
     }
     vkf_progress_end(&progress);
     if (status != VKF_OK && status != VKF_ERROR_CANCELLED)
-        vkf_print_error("%s failed: %s", loop->op, vkf_status_text(status));
+        vkf_print_error("%s failed: %s", op, vkf_status_text(status));
     return status;
+}
+
+typedef struct single {
+    const vkf_bench *bench;
+    const vkf_bench_loop *loop;
+} single;
+
+static vkf_status run_single(const single *s, bool keep, double *out_gpu_ns)
+{
+    if (s->bench->stopped && s->bench->stopped())
+        return VKF_ERROR_CANCELLED;
+    return s->loop->once(s->loop->user, keep, out_gpu_ns);
+}
+
+static vkf_status warm_single(void *user, double *out_gpu_ns)
+{
+    return run_single(user, false, out_gpu_ns);
+}
+
+static vkf_status keep_single(void *user)
+{
+    double gpu_ns = 0;
+    return run_single(user, true, &gpu_ns);
+}
+
+vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop)
+{
+    single s = {bench, loop};
+    const vkf_bench_phases_work work = {.warm = warm_single, .keep = keep_single, .user = &s};
+    return bench->pair ? vkf_bench_pair_repeat(bench, loop) : vkf_bench_phases(bench, &work, loop->op, &bench->settled);
 }
 
 // What the repetitions yield.
@@ -31,28 +69,29 @@ typedef struct repeated {
     double *gpu_ms;
     double *wall_ms;
     bool gpu_known;
+    uint32_t run_count, kept;
     uint64_t peak_bytes;
 } repeated;
 
-static vkf_status run_once(void *user, uint32_t index)
+static vkf_status run_once(void *user, bool keep, double *out_gpu_ns)
 {
     repeated *runs = user;
     const vkf_bench_options *options = runs->bench->options;
     // Watches memory in the second run, if there is one: in the first, kernels are tested in buffers of their own.
-    bool watched = index == 1 || options->warmup + options->repetitions == 1;
-    double gpu_ns = -1.0;
+    bool watched = runs->run_count++ == 1 || options->warmup + options->repetitions == 1;
+    *out_gpu_ns = -1.0;
     if (watched)
         vkf_context_reset_memory_peak(runs->bench->context);
     double start_ms = vkf_now_ms();
-    vkf_status status = runs->bench_case->run(runs->bench_case->user, &gpu_ns);
+    vkf_status status = runs->bench_case->run(runs->bench_case->user, out_gpu_ns);
     double run_ms = vkf_now_ms() - start_ms;
     if (watched)
         runs->peak_bytes = vkf_bench_memory_peak(runs->bench->context);
-    if (index < options->warmup)
+    if (!keep)
         return status;
-    runs->wall_ms[index - options->warmup] = run_ms;
-    runs->gpu_ms[index - options->warmup] = gpu_ns * 1e-6;
-    runs->gpu_known = runs->gpu_known && gpu_ns >= 0;
+    runs->wall_ms[runs->kept] = run_ms;
+    runs->gpu_ms[runs->kept++] = *out_gpu_ns * 1e-6;
+    runs->gpu_known = runs->gpu_known && *out_gpu_ns >= 0;
     return status;
 }
 
@@ -64,6 +103,7 @@ static vkf_bench_row row_of(const vkf_bench *bench, const vkf_bench_case *bench_
         .types = bench_case->types,
         .wall_ms = vkf_summarize(samples->wall_ms, samples->count),
         .gpu_timed = samples->gpu_ms != NULL,
+        .settled = bench->settled,
         .roof = -1.0,
         .device_bytes = samples->peak_bytes ? samples->peak_bytes : vkf_bench_memory_now(bench->context),
         .host_us = samples->host_us ? vkf_median(samples->host_us, samples->count) : -1.0,
@@ -77,7 +117,7 @@ static vkf_bench_row row_of(const vkf_bench *bench, const vkf_bench_case *bench_
     row.gbytes_per_s =
         cost->bytes_read + cost->bytes_written > 0 ? (cost->bytes_read + cost->bytes_written) / seconds * 1e-9 : -1.0;
     if (bench->report->roofs)
-        row.roof = vkf_bench_least_seconds(bench->report->roofs, cost, &row.bound) / seconds;
+        row.roof = vkf_bench_least_seconds(&bench->report->roofs->roofs, cost, &row.bound) / seconds;
     row.tokens_per_s =
         samples->tokens_each > 0 && row.wall_ms.median > 0 ? samples->tokens_each / (row.wall_ms.median * 1e-3) : -1.0;
     return row;

@@ -22,13 +22,27 @@ typedef struct vkf_bench_case {
 // What to repeat, for benchmarks that keep their own samples.
 typedef struct vkf_bench_loop {
     const char *op;
-    const json_t *shape;                            // as in vkf_bench_case; stays the caller's
-    vkf_status (*once)(void *user, uint32_t index); // `index` counts warm-up and repetitions
+    const json_t *shape; // as in vkf_bench_case; stays the caller's
+    // Runs it, and keeps the times only if they are wanted. *out_gpu_ns is negative when it is unknown.
+    vkf_status (*once)(void *user, bool keep, double *out_gpu_ns);
     void *user;
 } vkf_bench_loop;
 
-// Runs the warm-up and as many repetitions as the options say. The halves of a pair take turns. Status CANCELLED when
-// the user stops it or the pair is decided; other failures have been printed.
+// What is run before the repetitions, and as a repetition, see vkf_settle_work.
+typedef struct vkf_bench_phases_work {
+    vkf_status (*warm)(void *user, double *out_gpu_ns);
+    vkf_status (*keep)(void *user);
+    void *user;
+    bool alone;
+} vkf_bench_phases_work;
+
+// What vkf_bench_repeat() does, with work that was made of loops.
+vkf_status vkf_bench_phases(const vkf_bench *bench, const vkf_bench_phases_work *work, const char *op,
+                            vkf_settled *out_settled);
+
+// Runs the warm-up, goes on until the device has settled, and at once runs as many repetitions as the options say.
+// bench->settled tells how that ended. The halves of a pair take turns. Status CANCELLED when the user stops it or the
+// pair is decided; other failures have been printed.
 vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop);
 
 // Measures as the options say, and prints the result. Failures have been printed.

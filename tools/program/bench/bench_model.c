@@ -43,18 +43,18 @@ static void add(sample_list *list, const vkf_bench_time *time, double past)
 
 // What is measured: whole runs or single steps.
 typedef struct subject {
-    const vkf_bench_options *options;
     vkf_bench_generation generation;
     bool steps;
     sample_list list; // a sample per run, or per step
 } subject;
 
-static vkf_status run_once(void *user, uint32_t index)
+static vkf_status run_once(void *user, bool keep, double *out_gpu_ns)
 {
     subject *s = user;
     const vkf_bench_generation *g = &s->generation;
     vkf_status status = vkf_bench_generate(&s->generation);
-    if (status != VKF_OK || index < s->options->warmup)
+    *out_gpu_ns = g->run.gpu_ms * 1e6;
+    if (status != VKF_OK || !keep)
         return status;
     if (!s->steps)
         add(&s->list, &g->run, 0);
@@ -121,7 +121,7 @@ static vkf_status run(vkf_bench *bench, const vkf_bench_types *types, const vkf_
 {
     const vkf_bench_options *options = bench->options;
     const vkf_bench_lengths lengths = {shape->values[0], shape->values[1], shape->values[2]};
-    subject s = {.options = options, .steps = steps};
+    subject s = {.steps = steps};
     vkf_status status = vkf_bench_generation_begin(bench, types, &lengths, &s.generation);
     if (status == VKF_OK && !allocate(&s.list, (uint64_t)options->repetitions * (steps ? lengths.target_len : 1))) {
         vkf_print_error("memory for the times of every step is exhausted");

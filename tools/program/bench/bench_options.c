@@ -19,6 +19,7 @@ enum {
     OPT_TYPES,
     OPT_REPETITIONS,
     OPT_WARMUP,
+    OPT_SETTLE,
     OPT_JSON,
     OPT_SHAPES,
     OPT_NO_ROOF,
@@ -32,6 +33,7 @@ static const struct option shared_options[] = {
     {"types", required_argument, NULL, OPT_TYPES},
     {"repetitions", required_argument, NULL, OPT_REPETITIONS},
     {"warmup", required_argument, NULL, OPT_WARMUP},
+    {"settle", required_argument, NULL, OPT_SETTLE},
     {"output", required_argument, NULL, 'o'},
     {"json", no_argument, NULL, OPT_JSON},
     {"shapes", required_argument, NULL, OPT_SHAPES},
@@ -63,7 +65,9 @@ static const char common_help[] =
     "  --dtype TYPE       one of them\n"
     "  --shapes FILE      more shapes from a file, some on each line; # begins a comment\n"
     "  --repetitions N    measured runs (default 20)\n"
-    "  --warmup N         runs before them (default 3)\n"
+    "  --warmup N         runs before them, at least (default 3)\n"
+    "  --settle SECONDS   warm up until the device's clock has settled, so long at most (default:\n"
+    "                     " VKF_SETTLE_HELP "; 0 does not)\n"
     "  -o, --output FORM  table (default), json (one array), jsonl (an object per line), csv or md\n"
     "  --json             the same as -o jsonl\n"
     "  --no-roof          do not measure the device's roofs first\n"
@@ -73,7 +77,8 @@ static const char common_help[] =
     "\n"
     "Weights and inputs are random. gpu is the time between timestamps on the device, wall that of a whole\n"
     "call, submission and waiting included. Rates are of the median gpu time, or of the median wall time\n"
-    "where the device has no timestamps. iqr is the distance between the quartiles.\n"
+    "where the device has no timestamps. iqr is the distance between the quartiles. Figures are marked\n"
+    "(not settled) where runs did not yet take the same time as half a second before.\n"
     "\n"
     "roof is the least time that the device allows, by its own measured bandwidth and f32 arithmetic, over\n"
     "the measured one: every input read once, every output written once, and no more operations than the\n"
@@ -186,6 +191,8 @@ static bool take_shared(int opt, const char *value, command_line *line)
         return vkf_parse_u32("--repetitions", value, 1, 100000, &options->repetitions);
     case OPT_WARMUP:
         return vkf_parse_u32("--warmup", value, 0, 100000, &options->warmup);
+    case OPT_SETTLE:
+        return vkf_parse_float("--settle", value, 0.0f, VKF_SETTLE_MAX_S, &options->settle_s);
     case OPT_JSON:
         options->format = VKF_BENCH_JSONL;
         return true;
@@ -369,6 +376,7 @@ int vkf_bench_run_with_options(int argc, char **argv, const vkf_bench_spec *spec
     command_line line = {
         .options = {.repetitions = 20,
                     .warmup = 3,
+                    .settle_s = VKF_SETTLE_DEFAULT,
                     .type_count = 1, // f32
                     .settings = {.weights = "best",
                                  .kind = "encoder",

@@ -48,6 +48,7 @@ typedef struct vkf_bench_options {
     vkf_bench_format format;
     uint32_t repetitions;
     uint32_t warmup;
+    float settle_s; // VKF_SETTLE_DEFAULT: as the device needs
     bool no_roof;
     bool watch;              // measure again at each save of a shader
     uint32_t watch_runs;     // how many saves to end after; 0: no end

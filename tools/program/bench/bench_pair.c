@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/bench_code.h"
-#include "output/progress.h"
 
 static bool is_stopped(const vkf_bench_pair *pair)
 {
@@ -27,30 +26,37 @@ static bool is_decided(vkf_bench_pair *pair)
 }
 
 // Runs one repetition of both. The one that begins alternates, so that neither always runs second.
-static vkf_status repeat_both(const vkf_bench_pair *pair, uint32_t index)
+static vkf_status run_both(vkf_bench_pair *pair, bool keep, double *out_gpu_ns)
 {
-    const vkf_bench_half *first = index % 2 ? &pair->edited : &pair->old;
-    const vkf_bench_half *second = index % 2 ? &pair->old : &pair->edited;
-    vkf_status status = first->loop->once(first->loop->user, index);
-    return status == VKF_OK ? second->loop->once(second->loop->user, index) : status;
+    const uint32_t turn = pair->turns++;
+    const vkf_bench_half *first = turn % 2 ? &pair->edited : &pair->old;
+    const vkf_bench_half *second = turn % 2 ? &pair->old : &pair->edited;
+    double ns[2] = {-1.0, -1.0};
+    if (is_stopped(pair))
+        return VKF_ERROR_CANCELLED;
+    vkf_status status = first->loop->once(first->loop->user, keep, &ns[0]);
+    if (status == VKF_OK)
+        status = second->loop->once(second->loop->user, keep, &ns[1]);
+    *out_gpu_ns = ns[0] >= 0 && ns[1] >= 0 ? ns[0] + ns[1] : -1.0;
+    return status == VKF_OK && turn == 0 && is_decided(pair) ? VKF_ERROR_CANCELLED : status;
 }
 
+static vkf_status warm_both(void *user, double *out_gpu_ns)
+{
+    return run_both(user, false, out_gpu_ns);
+}
+
+static vkf_status keep_both(void *user)
+{
+    double gpu_ns = 0;
+    return run_both(user, true, &gpu_ns);
+}
+
+// Nothing else runs on the contexts, because the kernels that they have taken are told.
 static vkf_status repeat_in_turn(vkf_bench_pair *pair)
 {
-    const vkf_bench_options *options = pair->old.bench->options;
-    vkf_progress progress = vkf_progress_start("repetition");
-    vkf_status status = VKF_OK;
-    uint32_t total = options->warmup + options->repetitions;
-    for (uint32_t i = 0; i < total && status == VKF_OK; i++) {
-        vkf_progress_show(&progress, i, total, pair->op);
-        status = is_stopped(pair) ? VKF_ERROR_CANCELLED : repeat_both(pair, i);
-        if (status == VKF_OK && i == 0 && is_decided(pair))
-            status = VKF_ERROR_CANCELLED;
-    }
-    vkf_progress_end(&progress);
-    if (status != VKF_OK && status != VKF_ERROR_CANCELLED)
-        vkf_print_error("%s failed: %s", pair->op, vkf_status_text(status));
-    return status;
+    const vkf_bench_phases_work work = {.warm = warm_both, .keep = keep_both, .user = pair, .alone = true};
+    return vkf_bench_phases(pair->old.bench, &work, pair->op, &pair->settled);
 }
 
 vkf_status vkf_bench_pair_repeat(vkf_bench *bench, const vkf_bench_loop *loop)

@@ -34,6 +34,8 @@ typedef struct vkf_bench_pair {
     json_t *shape;
     json_t *refused; // array of kernels, where the outcome is WRONG
     bool gpu_timed;
+    uint32_t turns; // how often both halves have run
+    vkf_settled settled;
 } vkf_bench_pair;
 
 // vkf_bench_pair_free() must follow, whatever the outcome.

@@ -24,9 +24,14 @@ bool vkf_bench_format_from_name(const char *name, vkf_bench_format *out_format)
 }
 
 vkf_bench_report vkf_bench_report_begin(vkf_context *context, vkf_bench_format format, bool tokens,
-                                        const vkf_roofs *roofs)
+                                        const vkf_measured_roofs *roofs)
 {
-    vkf_bench_report report = {.format = format, .tokens = tokens, .roofs = roofs};
+    vkf_bench_report report = {
+        .format = format,
+        .tokens = tokens,
+        .roofs = roofs,
+        .unsettled = roofs && roofs->settled == VKF_SETTLED_NO,
+    };
     vkf_context_device_info(context, &report.device);
     snprintf(report.driver, sizeof report.driver, "%s%s%s", report.device.driver_name,
              report.device.driver_info[0] ? ", " : "", report.device.driver_info);
@@ -78,7 +83,7 @@ static void put_summary(json_t *object, const char *what, const vkf_summary *sum
 
 static json_t *object_of(const vkf_bench_report *report, const vkf_bench_row *row)
 {
-    const vkf_roofs *roofs = report->roofs;
+    const vkf_roofs *roofs = report->roofs ? &report->roofs->roofs : NULL;
     json_t *result = json_object();
     vkf_json_put_string(result, "op", row->op);
     json_object_set(result, "shape", (json_t *)row->shape);
@@ -89,6 +94,7 @@ static json_t *object_of(const vkf_bench_report *report, const vkf_bench_row *ro
     vkf_json_put_string(result, "variant", row->variant);
     vkf_json_put_integer(result, "repetitions", row->wall_ms.count);
     vkf_json_put_string(result, "timed_by", row->gpu_timed ? "gpu" : "wall");
+    json_object_set_new(result, "settled", vkf_settled_json(row->settled));
     put_summary(result, "gpu_ms", &row->gpu_ms, row->gpu_timed);
     put_summary(result, "wall_ms", &row->wall_ms, true);
     vkf_json_put_real(result, "gflops", row->gflops);
@@ -98,6 +104,7 @@ static json_t *object_of(const vkf_bench_report *report, const vkf_bench_row *ro
     vkf_json_put_real(result, "roof_gflops", roofs ? roofs->fma_flops_per_s * 1e-9 : -1.0);
     vkf_json_put_real(result, "roof_copy_gbytes_per_s", roofs ? roofs->copy_bytes_per_s * 1e-9 : -1.0);
     vkf_json_put_real(result, "roof_read_gbytes_per_s", roofs ? roofs->read_bytes_per_s * 1e-9 : -1.0);
+    json_object_set_new(result, "roof_settled", report->roofs ? vkf_settled_json(report->roofs->settled) : json_null());
     vkf_json_put_integer(result, "device_bytes_peak", row->device_bytes);
     if (report->tokens) {
         vkf_json_put_real(result, "host_us_median", row->host_us);
@@ -163,7 +170,7 @@ static void cell_text(const vkf_bench_row *row, const column *c, char *out_text,
         vkf_bench_types_text(&row->types, out_text, size_bytes);
         break;
     case COLUMN_VARIANT:
-        snprintf(out_text, size_bytes, "%s", row->variant);
+        snprintf(out_text, size_bytes, "%s%s", row->variant, vkf_settled_mark(row->settled));
         break;
     case COLUMN_NUMBER:
         if (isfinite(c->value) && c->value >= 0)
@@ -185,13 +192,14 @@ static void print_cell(vkf_bench_format format, bool first, int width, const cha
 
 static void print_heading(const vkf_bench_report *report)
 {
+    const vkf_roofs *roofs = report->roofs ? &report->roofs->roofs : NULL;
     column columns[MAX_COLUMNS];
     int count = columns_of(report, NULL, columns);
     bool md = report->format == VKF_BENCH_MD;
     printf("%s (%s)%s", report->device.name, report->driver, md ? "; " : "\n");
-    if (report->roofs)
-        printf("roofs: copy %.4g GB/s, read %.4g GB/s, fma %.4g GFLOP/s\n\n", report->roofs->copy_bytes_per_s * 1e-9,
-               report->roofs->read_bytes_per_s * 1e-9, report->roofs->fma_flops_per_s * 1e-9);
+    if (roofs)
+        printf("roofs: copy %.4g GB/s, read %.4g GB/s, fma %.4g GFLOP/s%s\n\n", roofs->copy_bytes_per_s * 1e-9,
+               roofs->read_bytes_per_s * 1e-9, roofs->fma_flops_per_s * 1e-9, vkf_settled_mark(report->roofs->settled));
     else
         printf("roofs: not measured\n\n");
     for (int i = 0; i < count; i++)
@@ -219,7 +227,7 @@ static void print_details(const json_t *details)
 static void print_row(const vkf_bench_report *report, const vkf_bench_row *row)
 {
     column columns[MAX_COLUMNS];
-    char text[512];
+    char text[544];
     int count = columns_of(report, row, columns);
     for (int i = 0; i < count; i++) {
         cell_text(row, &columns[i], text, sizeof text);
@@ -253,6 +261,8 @@ static void print_csv_value(const json_t *value)
         print_quoted(json_string_value(value));
     } else if (json_is_number(value)) {
         printf("%.6g", json_number_value(value));
+    } else if (json_is_boolean(value)) {
+        printf("%s", json_is_true(value) ? "true" : "false");
     }
 }
 
@@ -314,6 +324,7 @@ bool vkf_bench_report_row(vkf_bench_report *report, const vkf_bench_row *row)
         done = print_object(report, row);
     report->began = true;
     report->wall_only = report->wall_only || !row->gpu_timed;
+    report->unsettled = report->unsettled || row->settled == VKF_SETTLED_NO;
     (void)vkf_flush_stdout();
     return done;
 }
@@ -326,6 +337,9 @@ bool vkf_bench_report_end(vkf_bench_report *report)
         done = vkf_print_json(report->array ? report->array : json_array());
     if (text && report->wall_only)
         printf("\nThe device has no timestamps: rates and roof are of wall times, which include what the host does.\n");
+    if (text && report->unsettled)
+        printf("\n(not settled): the device was still changing its speed when the warm-up ended; --settle S gives it "
+               "longer.\n");
     *report = (vkf_bench_report){0};
     return done;
 }

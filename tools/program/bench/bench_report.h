@@ -8,6 +8,7 @@
 #include <vkformer/vkformer.h>
 
 #include "command/precision.h"
+#include "measure/measured_roofs.h"
 #include "measure/sample_stats.h"
 
 typedef enum vkf_bench_format {
@@ -29,6 +30,7 @@ typedef struct vkf_bench_row {
     vkf_bench_types types;
     const char *variant;
     bool gpu_timed;
+    vkf_settled settled;
     vkf_summary gpu_ms;
     vkf_summary wall_ms;
     double gflops;
@@ -46,15 +48,16 @@ typedef struct vkf_bench_report {
     bool tokens;
     vkf_device_info device;
     char driver[520];
-    const vkf_roofs *roofs; // NULL: not measured
-    json_t *array;          // VKF_BENCH_JSON: printed at the end
+    const vkf_measured_roofs *roofs; // NULL: not measured
+    json_t *array;                   // VKF_BENCH_JSON: printed at the end
     bool began;
     bool wall_only; // a result without gpu times was printed
+    bool unsettled; // a result, or a roof, with a clock that had not settled was printed
 } vkf_bench_report;
 
 // `roofs` (may be NULL) must outlive the report. Nothing is printed before the first row.
 vkf_bench_report vkf_bench_report_begin(vkf_context *context, vkf_bench_format format, bool tokens,
-                                        const vkf_roofs *roofs);
+                                        const vkf_measured_roofs *roofs);
 // False, after a message, when the row cannot be written.
 bool vkf_bench_report_row(vkf_bench_report *report, const vkf_bench_row *row);
 bool vkf_bench_report_end(vkf_bench_report *report);

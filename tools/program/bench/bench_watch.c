@@ -14,7 +14,7 @@
 typedef struct watch {
     const vkf_bench_options *options;
     const vkf_bench_spec *spec;
-    vkf_roofs roofs;
+    vkf_measured_roofs roofs;
     vkf_bench_report report;
     vkf_bench good; // the last version that was measured without a failure; its context is NULL: none
     size_t case_count;

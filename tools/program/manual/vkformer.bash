@@ -3,7 +3,7 @@ _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
     local common="--device --caps --mask --cache --no-cache --validate --verbose --variant --no-self-test
         --tune --arithmetic --shader-dir --help"
-    local measuring="$common --dtype --json --no-roof --output --repetitions --shapes --types --warmup --watch --watch-runs"
+    local measuring="$common --dtype --json --no-roof --output --repetitions --settle --shapes --types --warmup --watch --watch-runs"
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
@@ -60,7 +60,7 @@ _vkformer() {
         return
         ;;
     --atol | --rtol | --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
-        --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
+        --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --settle | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
         --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --chip | --waves | --length | --new-tokens | --fail-above | --counters | \
@@ -81,7 +81,7 @@ _vkformer() {
             ;;
         quantize) words="--type --help" ;;
         profile)
-            words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
+            words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --settle --by --no-roof --overhead
                 --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"
             ;;
         embed)

@@ -21,6 +21,7 @@ typedef struct bare {
     vkf_context *context;
     vkf_profile_subject subject;
     double *wall_ns; // (repetitions)
+    uint32_t kept;
 } bare;
 
 static vkf_status bare_begin(const vkf_profile_options *options, bare *b)
@@ -45,33 +46,60 @@ static void bare_end(bare *b)
     free(b->wall_ns);
 }
 
-static vkf_status bare_run(const vkf_profile_options *options, bare *b, uint32_t repetition)
+static vkf_status bare_run(const vkf_profile_options *options, bare *b, bool keep)
 {
     if (!options->overhead)
         return VKF_OK;
     double started_ms = vkf_now_ms();
     vkf_status status = vkf_profile_subject_run(&b->subject);
-    if (repetition >= options->warmup)
-        b->wall_ns[repetition - options->warmup] = (vkf_now_ms() - started_ms) * 1e6;
+    if (keep)
+        b->wall_ns[b->kept++] = (vkf_now_ms() - started_ms) * 1e6;
     return status;
 }
 
-static vkf_status run_all(const vkf_profile_options *options, vkf_profile_subject *subject, vkf_profile_record *record,
-                          bare *b)
+// What is run.
+typedef struct runs {
+    const vkf_profile_options *options;
+    vkf_profile_subject *subject;
+    vkf_profile_record *record;
+    bare *bare;
+} runs;
+
+static vkf_status run_once(const runs *r, bool keep)
 {
+    vkf_profile_record_begin(r->record, keep);
+    vkf_status status = vkf_profile_subject_run(r->subject);
+    vkf_profile_record_end(r->record);
+    return status == VKF_OK ? bare_run(r->options, r->bare, keep) : status;
+}
+
+static vkf_status warm(void *user, double *out_gpu_ns)
+{
+    const runs *r = user;
+    vkf_status status = run_once(r, false);
+    *out_gpu_ns = r->record->run_gpu_ns > 0 ? r->record->run_gpu_ns : -1.0;
+    return status;
+}
+
+static vkf_status run_all(vkf_context *context, runs *r, vkf_settled *out_settled)
+{
+    const vkf_profile_options *options = r->options;
+    const vkf_settle_work settling = {.context = context, .seconds = options->settle_s, .run = warm, .user = r};
+    const uint32_t total = options->warmup + options->repetitions;
     vkf_progress progress = vkf_progress_start("profiling");
     vkf_status status = VKF_OK;
-    uint32_t total = options->warmup + options->repetitions;
-    for (uint32_t i = 0; i < total && status == VKF_OK; i++) {
+    for (uint32_t i = 0; i < options->warmup && status == VKF_OK; i++) {
         vkf_progress_show(&progress, i, total, NULL);
-        vkf_profile_record_begin(record, i >= options->warmup);
-        status = vkf_profile_subject_run(subject);
-        vkf_profile_record_end(record);
-        if (status == VKF_OK)
-            status = bare_run(options, b, i);
+        status = run_once(r, false);
+    }
+    if (status == VKF_OK)
+        status = vkf_settle(&settling, out_settled);
+    for (uint32_t i = options->warmup; i < total && status == VKF_OK; i++) {
+        vkf_progress_show(&progress, i, total, NULL);
+        status = run_once(r, true);
     }
     vkf_progress_end(&progress);
-    if (status == VKF_OK && record->exhausted)
+    if (status == VKF_OK && r->record->exhausted)
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
     if (status != VKF_OK)
         vkf_print_error("the run failed: %s", vkf_status_text(status));
@@ -130,19 +158,21 @@ static bool put_out(const vkf_profile_options *options, const json_t *document)
     return done;
 }
 
-static bool report(const vkf_profile_options *options, const vkf_context *context, const vkf_profile_subject *subject,
-                   const vkf_profile_record *record, const vkf_roofs *roofs, bare *b)
+static bool report(const vkf_context *context, const runs *r, const vkf_measured_roofs *roofs, vkf_settled settled)
 {
+    const vkf_profile_options *options = r->options;
     vkf_profile_facts facts = {
-        .subject = vkf_profile_subject_json(subject),
-        .memory = &subject->plan,
-        .roofs = roofs,
+        .subject = vkf_profile_subject_json(r->subject),
+        .memory = &r->subject->plan,
+        .roofs = options->no_roof ? NULL : &roofs->roofs,
+        .roofs_settled = roofs->settled,
         .warmup = options->warmup,
-        .untimed_wall_ns = options->overhead ? vkf_median(b->wall_ns, options->repetitions) : -1.0,
+        .settled = settled,
+        .untimed_wall_ns = options->overhead ? vkf_median(r->bare->wall_ns, options->repetitions) : -1.0,
     };
     vkf_context_device_info(context, &facts.device);
     facts.counter_count = vkf_context_counters(context, &facts.counters);
-    json_t *document = vkf_profile_document(record, &facts);
+    json_t *document = vkf_profile_document(r->record, &facts);
     bool done = document && put_out(options, document);
     json_decref(document);
     return done;
@@ -151,15 +181,16 @@ static bool report(const vkf_profile_options *options, const vkf_context *contex
 static bool profile_in(const vkf_profile_options *options, vkf_context *context, vkf_profile_subject *subject,
                        vkf_profile_record *record, bare *b)
 {
-    vkf_roofs roofs;
+    vkf_measured_roofs roofs = {0};
+    vkf_settled settled = VKF_SETTLED_UNKNOWN;
+    runs r = {options, subject, record, b};
     const vkf_profiler profiler = vkf_profile_record_profiler(record);
     const vkf_counter *counters;
     record->counter_count = vkf_context_counters(context, &counters);
-    return (options->no_roof || vkf_measured_roofs(context, &roofs) == VKF_OK) &&
+    return (options->no_roof || vkf_measure_settled_roofs(context, options->settle_s, &roofs) == VKF_OK) &&
            vkf_profile_subject_begin(context, &options->subject, subject) == VKF_OK &&
            bare_begin(options, b) == VKF_OK && vkf_context_set_profiler(context, &profiler) == VKF_OK &&
-           run_all(options, subject, record, b) == VKF_OK &&
-           report(options, context, subject, record, options->no_roof ? NULL : &roofs, b);
+           run_all(context, &r, &settled) == VKF_OK && report(context, &r, &roofs, settled);
 }
 
 static bool profile(const vkf_profile_options *options)
@@ -229,13 +260,22 @@ fail:
     return code;
 }
 
+static void warn_of_unsettled(const char *path, const json_t *document)
+{
+    if (json_is_false(json_object_get(document, "settled")))
+        vkf_print_warning("'%s': the device's clock had not settled, so its times say little", path);
+}
+
 static int diff(const vkf_profile_options *options)
 {
     json_t *before = vkf_profile_document_read(options->paths[0]);
     json_t *after = before ? vkf_profile_document_read(options->paths[1]) : NULL;
     bool done = after != NULL, passes = true;
-    if (after)
+    if (after) {
+        warn_of_unsettled(options->paths[0], before);
+        warn_of_unsettled(options->paths[1], after);
         passes = vkf_profile_print_diff(stdout, before, after, (double)options->fail_above / 100, &done);
+    }
     json_decref(before);
     json_decref(after);
     return !done ? VKF_EXIT_FAILED : passes ? VKF_EXIT_DONE : VKF_EXIT_BEYOND;

@@ -225,7 +225,9 @@ json_t *vkf_profile_document(const vkf_profile_record *record, const vkf_profile
     json_object_set_new(document, "device", device_of(&facts->device));
     json_object_set_new(document, "subject", facts->subject);
     vkf_json_put_integer(document, "warmup", facts->warmup);
+    json_object_set_new(document, "settled", vkf_settled_json(facts->settled));
     json_object_set_new(document, "roofs", roofs_of(facts->roofs));
+    json_object_set_new(document, "roofs_settled", vkf_settled_json(facts->roofs_settled));
     json_object_set_new(document, "memory", memory_of(facts->memory));
     put_samples(document, "wall_ns", record->wall_ns, record->runs);
     vkf_json_put_real(document, "unprofiled_wall_ns", facts->untimed_wall_ns);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "bench/bench_roof.h"
+#include "measure/settle.h"
 #include "profile/profile_record.h"
 
 #define VKF_PROFILE_SCHEMA "vkformer-profile"
@@ -15,9 +16,11 @@ typedef struct vkf_profile_facts {
     json_t *subject;               // an object; the document takes ownership
     const vkf_memory_plan *memory; // NULL: unknown
     const vkf_roofs *roofs;        // NULL: not measured
-    const vkf_counter *counters;   // (counter_count)
+    vkf_settled roofs_settled;
+    const vkf_counter *counters; // (counter_count)
     uint32_t counter_count;
     uint32_t warmup;
+    vkf_settled settled;
     double untimed_wall_ns; // median wall time of a run without profiler and timestamps; negative: not measured
 } vkf_profile_facts;
 

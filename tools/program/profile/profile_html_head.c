@@ -46,6 +46,8 @@ void vkf_page_facts(const vkf_template_body *body, const void *user)
     snprintf(number, sizeof number, "%u after %.0f to warm up", page->ops.runs,
              vkf_page_number(page->document, "warmup"));
     write_fact(body, "runs", number);
+    if (json_is_false(json_object_get(page->document, "settled")))
+        write_fact(body, "the device's clock", "not settled");
 }
 
 static void write_total(const vkf_template_body *body, double ns, const char *what)

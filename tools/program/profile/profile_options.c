@@ -13,6 +13,7 @@ enum {
     OPT_QUANTIZE,
     OPT_REPETITIONS,
     OPT_WARMUP,
+    OPT_SETTLE,
     OPT_NO_ROOF,
     OPT_OVERHEAD,
     OPT_BY,
@@ -53,7 +54,9 @@ static void print_help(const void *user)
         "  --kind KIND          of a layer: encoder (default) or decoder\n"
         "  --activation A       of a layer: relu (default) or gelu\n"
         "  --repetitions R      runs that are measured, default 10\n"
-        "  --warmup W           runs before them, default 2\n"
+        "  --warmup W           runs before them, at least, default 2\n"
+        "  --settle SECONDS     warm up until the device's clock has settled, so long at most; default\n"
+        "                       " VKF_SETTLE_HELP "\n"
         "  --by WHAT            rows of the table: op (default; over all layers), layer or dispatch\n"
         "  --no-roof            do not measure the roofs\n"
         "  --counters NAMES     count while dispatches run, too: names of the device's counters or their beginnings,\n"
@@ -61,7 +64,9 @@ static void print_help(const void *user)
         "  --overhead           measure runs without profiler and timestamps in turn with the others, too\n"
         "  -o, --output FORM    table (default), json, csv, trace (for ui.perfetto.dev) or html, on standard output\n"
         "  --json FILE, --csv FILE, --trace FILE, --html FILE\n"
-        "                       write these beside\n"
+        "                       write these beside\n",
+        stdout);
+    fputs(
         "\n"
         "  --check-numbers      measure nothing: run once, dispatch by dispatch, and print the range of what each has\n"
         "                       written, and the first number that is NaN or infinite, with exit code 3\n"
@@ -127,6 +132,8 @@ static bool parse_own(int option, const char *value, vkf_profile_options *option
         return vkf_parse_u32("--repetitions", value, 1, VKF_PROFILE_MAX_RUNS, &options->repetitions);
     case OPT_WARMUP:
         return vkf_parse_u32("--warmup", value, 0, 1u << 20, &options->warmup);
+    case OPT_SETTLE:
+        return vkf_parse_float("--settle", value, 0.0f, VKF_SETTLE_MAX_S, &options->settle_s);
     case OPT_FAIL_ABOVE:
         return vkf_parse_float("--fail-above", value, 0.0f, 1e6f, &options->fail_above);
     case OPT_DUMP:
@@ -230,6 +237,7 @@ static const struct option long_options[] = {
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
     {"repetitions", required_argument, NULL, OPT_REPETITIONS},
     {"warmup", required_argument, NULL, OPT_WARMUP},
+    {"settle", required_argument, NULL, OPT_SETTLE},
     {"no-roof", no_argument, NULL, OPT_NO_ROOF},
     {"overhead", no_argument, NULL, OPT_OVERHEAD},
     {"by", required_argument, NULL, OPT_BY},
@@ -259,6 +267,7 @@ int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options
                     .activation = "relu"},
         .repetitions = 10,
         .warmup = 2,
+        .settle_s = VKF_SETTLE_DEFAULT,
         .fail_above = 5.0f,
     };
     return vkf_command_run(&command, argc, argv, &options, &options.common);

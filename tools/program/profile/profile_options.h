@@ -3,6 +3,7 @@
 #define VKF_PROGRAM_PROFILE_OPTIONS_H
 
 #include "command/options.h"
+#include "measure/settle.h"
 #include "profile/profile_output.h"
 #include "profile/profile_subject.h"
 
@@ -19,6 +20,7 @@ typedef struct vkf_profile_options {
     vkf_common_options common;
     vkf_profile_settings subject;
     uint32_t repetitions, warmup;
+    float settle_s; // VKF_SETTLE_DEFAULT: as the device needs
     bool no_roof, overhead, diff, check_numbers;
     bool sized, layered; // an option was given that only models, or only layers, have
     float fail_above;    // percent

@@ -142,6 +142,7 @@ static bool is_last_run(const vkf_profile_record *record)
 static void take_submission(void *user, const vkf_submission_profile *submission)
 {
     vkf_profile_record *record = user;
+    record->run_gpu_ns += submission->gpu_ns;
     vkf_profile_phase *phase = record->recording ? find_phase(record, submission->name) : NULL;
     if (!phase)
         return;
@@ -210,6 +211,7 @@ vkf_profiler vkf_profile_record_profiler(vkf_profile_record *record)
 void vkf_profile_record_begin(vkf_profile_record *record, bool keep)
 {
     record->recording = keep && record->run < record->runs;
+    record->run_gpu_ns = 0;
     record->submission_count = record->event_count = 0;
     for (size_t i = 0; i < record->row_count; i++) {
         vkf_profile_row *row = &record->rows[i];

@@ -48,7 +48,8 @@ typedef struct vkf_profile_event {
 typedef struct vkf_profile_record {
     uint32_t runs; // how many to record
     uint32_t counter_count;
-    uint32_t run; // the current one
+    uint32_t run;      // the current one
+    double run_gpu_ns; // of the submissions of this run or warm-up
     bool recording;
     bool exhausted; // memory was exhausted, so the record is incomplete
     vkf_profile_row *rows;

@@ -1,5 +1,6 @@
 // Prints a profile as a table for a terminal.
 
+#include "measure/settle.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_output.h"
 
@@ -57,7 +58,7 @@ static void print_host(FILE *out, const json_t *document, double gpu_ns)
             json_array_size(json_object_get(json_object_get(document, "wall_ns"), "runs")), wall_ns * 1e-6);
     if (gpu_ns > 0)
         fprintf(out, ", of it on the device %.3f ms", gpu_ns * 1e-6);
-    fputc('\n', out);
+    fprintf(out, "%s\n", json_is_false(json_object_get(document, "settled")) ? vkf_settled_mark(VKF_SETTLED_NO) : "");
     if (host_ns > 0)
         fprintf(out, "without profiler and timestamps %.3f ms: profiling takes %+.1f %%\n", host_ns * 1e-6,
                 100 * (wall_ns / host_ns - 1));
