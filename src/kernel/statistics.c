@@ -22,8 +22,8 @@ enum {
 
 // docs/shaders.md has this as a table and says which drivers were seen running. Several executables of a pipeline are
 // reported as one: instructions and spills add up, and of the rest the worst is taken. Turnip counts stores to private
-// memory, whether they spill or belong to an array that did not fit into registers. Both are slow. NVIDIA's local memory
-// comes with 16 in the upper half of its 64 bits (580.159, H200).
+// memory, whether they spill or belong to an array that did not fit into registers. Both are slow. NVIDIA's local
+// memory comes with 16 in the upper half of its 64 bits (580.159, H200).
 typedef enum value_unit {
     UNIT_ONE = 0,
     UNIT_VECTOR4,      // one of them stands for four

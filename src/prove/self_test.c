@@ -49,8 +49,8 @@ bool vkf__self_test_covers(vkf__op op, const char **out_why)
 }
 
 // Has the driver compile the pipelines of all cases, several at a time: one that is made for matrix units takes some
-// drivers seconds. What cannot be compiled is found again by the case that needs it. Drivers for processors compile when
-// a kernel first runs.
+// drivers seconds. What cannot be compiled is found again by the case that needs it. Drivers for processors compile
+// when a kernel first runs.
 static vkf_status make_pipelines(vkf__bed *bed)
 {
     vkf_context *context = bed->context;
