@@ -10,9 +10,10 @@
 // With B_BLOCKS b is a weight in blocks (shared/blocks.h), whose elements become halves as they are loaded, and a is
 // not transposed.
 //
-// Invariants (the registry checks them): TILE_M, TILE_N and TILE_K are multiples of the granularity that the device
-// lists for the types, scope and local size, and not above its maximum; 32 divides TILE_N where b lies in panels;
-// without TENSOR_ADDRESSING the local size is one subgroup. The spec constants THREAD_M and THREAD_N are not used.
+// Invariants (the registry checks them): TILE_M, TILE_N and TILE_K, and half of TILE_K with TENSOR_ADDRESSING, are
+// multiples of the granularity that the device lists for the types, scope and local size, and not above its maximum; 32
+// divides TILE_N where b lies in panels, and half of TILE_K where it is in blocks; without TENSOR_ADDRESSING the local
+// size is one subgroup. The spec constants THREAD_M and THREAD_N are not used.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -57,13 +58,17 @@ READ(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 #endif
 
+// The depth of a step whose loads are clamped. A compiler unrolls those for seconds: half of a tile's depth takes it
+// half the time.
 #ifdef TENSOR_ADDRESSING
 #define SCOPE gl_ScopeWorkgroup
+const uint CLAMPED_K = TILE_K / 2;
 #else
 #define SCOPE gl_ScopeSubgroup
+const uint CLAMPED_K = TILE_K;
 #endif
-#define A_MATRIX coopmat<float16_t, SCOPE, TILE_M, TILE_K, gl_MatrixUseA>
-#define B_MATRIX coopmat<float16_t, SCOPE, TILE_K, TILE_N, gl_MatrixUseB>
+#define A_MATRIX(depth) coopmat<float16_t, SCOPE, TILE_M, depth, gl_MatrixUseA>
+#define B_MATRIX(depth) coopmat<float16_t, SCOPE, depth, TILE_N, gl_MatrixUseB>
 #define SUM_MATRIX coopmat<float, SCOPE, TILE_M, TILE_N, gl_MatrixUseAccumulator>
 
 #ifdef HALF_SUMS
@@ -96,9 +101,9 @@ uint stored_columns()
 // Loads do not convert. So a in float32 is loaded as an accumulator, the only use that devices list for it, and rounded
 // afterwards.
 #if SAME_TYPE(TYPE_A, f32)
-#define A_STORED coopmat<float, SCOPE, TILE_M, TILE_K, gl_MatrixUseAccumulator>
+#define A_STORED(depth) coopmat<float, SCOPE, TILE_M, depth, gl_MatrixUseAccumulator>
 #else
-#define A_STORED A_MATRIX
+#define A_STORED(depth) A_MATRIX(depth)
 #endif
 
 // A stored matrix of `lines` of `width` elements, of which the first begins after `skip`.
@@ -108,21 +113,21 @@ uint stored_columns()
     name = setTensorLayoutStrideNV(name, stride, 1)
 
 // Declares load_a_<loads>(), which loads through layouts that clamp in this mode.
-#define LOAD_A(loads, clamp_mode)                                                                      \
-    void load_a_##loads(out A_MATRIX matrix, tile_place place, uint k, uint lda)                       \
+#define LOAD_A(loads, depth, clamp_mode)                                                               \
+    void load_a_##loads(out A_MATRIX(depth) matrix, tile_place place, uint k, uint lda)                \
     {                                                                                                  \
-        A_STORED stored;                                                                               \
+        A_STORED(depth) stored;                                                                        \
         if (TRANSPOSE_A != 0) {                                                                        \
             tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
             MATRIX_LAYOUT(clamp_mode, area, p.k, p.m, place.a_skip, lda);                              \
-            area = sliceTensorLayoutNV(area, k, TILE_K, place.row + place.a_skip, TILE_M);             \
+            area = sliceTensorLayoutNV(area, k, depth, place.row + place.a_skip, TILE_M);              \
             coopMatLoadTensorNV(stored, a_data, place.a_first, area, swapped);                         \
         } else {                                                                                       \
             MATRIX_LAYOUT(clamp_mode, area, p.m, p.k, place.a_skip, lda);                              \
-            area = sliceTensorLayoutNV(area, place.row, TILE_M, k + place.a_skip, TILE_K);             \
+            area = sliceTensorLayoutNV(area, place.row, TILE_M, k + place.a_skip, depth);              \
             coopMatLoadTensorNV(stored, a_data, place.a_first, area);                                  \
         }                                                                                              \
-        matrix = A_MATRIX(stored);                                                                     \
+        matrix = A_MATRIX(depth)(stored);                                                              \
     }
 
 #ifdef B_BLOCKS
@@ -145,15 +150,15 @@ float16_t decode_q4(const in q4_tile tile, const in uint unused[2], const in uin
 }
 
 // Declares load_b_<loads>() likewise. b is seen as (n, k); layouts count tiles of it.
-#define LOAD_B(loads, clamp_mode)                                                                      \
-    void load_b_##loads(out B_MATRIX matrix, tile_place place, uint k, uint ldb)                       \
+#define LOAD_B(loads, depth, clamp_mode)                                                               \
+    void load_b_##loads(out B_MATRIX(depth) matrix, tile_place place, uint k, uint ldb)                \
     {                                                                                                  \
         tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                     \
         tensorLayoutNV<2, clamp_mode> area = createTensorLayoutNV(2, clamp_mode);                      \
         area = setTensorLayoutBlockSizeNV(area, VKF_GEMM_PANEL, VKF_BLOCKS_DEPTH);                     \
         area = setTensorLayoutDimensionNV(area, stored_columns(), p.k);                                \
         area = setTensorLayoutStrideNV(area, ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH), 1);            \
-        area = sliceTensorLayoutNV(area, place.col, TILE_N, k, TILE_K);                                \
+        area = sliceTensorLayoutNV(area, place.col, TILE_N, k, depth);                                 \
         if (BLOCKS_Q8)                                                                                 \
             coopMatLoadTensorNV(matrix, b_data, place.b_first, area, swapped, decode_q8);              \
         else                                                                                           \
@@ -161,17 +166,17 @@ float16_t decode_q4(const in q4_tile tile, const in uint unused[2], const in uin
     }
 #else
 // Declares load_b_<loads>() likewise. The panels of b, (panels, k, PANEL), are seen as (k, panels, PANEL).
-#define LOAD_B(loads, clamp_mode)                                                                      \
-    void load_b_##loads(out B_MATRIX matrix, tile_place place, uint k, uint ldb)                       \
+#define LOAD_B(loads, depth, clamp_mode)                                                               \
+    void load_b_##loads(out B_MATRIX(depth) matrix, tile_place place, uint k, uint ldb)                \
     {                                                                                                  \
         if (B_LAYOUT == VKF_GEMM_B_NK) {                                                               \
             tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
             MATRIX_LAYOUT(clamp_mode, area, p.n, p.k, place.b_skip, ldb);                              \
-            area = sliceTensorLayoutNV(area, place.col, TILE_N, k + place.b_skip, TILE_K);             \
+            area = sliceTensorLayoutNV(area, place.col, TILE_N, k + place.b_skip, depth);              \
             coopMatLoadTensorNV(matrix, b_data, place.b_first, area, swapped);                         \
         } else if (B_LAYOUT == VKF_GEMM_B_KN) {                                                        \
             MATRIX_LAYOUT(clamp_mode, area, p.k, p.n, place.b_skip, ldb);                              \
-            area = sliceTensorLayoutNV(area, k, TILE_K, place.col + place.b_skip, TILE_N);             \
+            area = sliceTensorLayoutNV(area, k, depth, place.col + place.b_skip, TILE_N);              \
             coopMatLoadTensorNV(matrix, b_data, place.b_first, area);                                  \
         } else {                                                                                       \
             tensorViewNV<3, false, 1, 0, 2> by_depth = createTensorViewNV(3, false, 1, 0, 2);          \
@@ -180,7 +185,7 @@ float16_t decode_q4(const in q4_tile tile, const in uint unused[2], const in uin
                                               VKF_GEMM_PANEL + place.b_skip);                          \
             area = setTensorLayoutStrideNV(area, p.k * VKF_GEMM_PANEL, VKF_GEMM_PANEL, 1);             \
             area = sliceTensorLayoutNV(area, place.col / VKF_GEMM_PANEL, TILE_N / VKF_GEMM_PANEL, k,   \
-                                       TILE_K, place.b_skip, VKF_GEMM_PANEL);                          \
+                                       depth, place.b_skip, VKF_GEMM_PANEL);                           \
             coopMatLoadTensorNV(matrix, b_data, place.b_first, area, by_depth);                        \
         }                                                                                              \
     }
@@ -192,10 +197,10 @@ bool lies_inside(tile_place place)
     return place.row + TILE_M <= p.m && place.col + TILE_N <= stored_columns() && p.k % TILE_K == 0;
 }
 
-LOAD_A(inside, gl_CooperativeMatrixClampModeUndefinedNV)
-LOAD_A(clamped, gl_CooperativeMatrixClampModeConstantNV)
-LOAD_B(inside, gl_CooperativeMatrixClampModeUndefinedNV)
-LOAD_B(clamped, gl_CooperativeMatrixClampModeConstantNV)
+LOAD_A(inside, TILE_K, gl_CooperativeMatrixClampModeUndefinedNV)
+LOAD_A(clamped, CLAMPED_K, gl_CooperativeMatrixClampModeConstantNV)
+LOAD_B(inside, TILE_K, gl_CooperativeMatrixClampModeUndefinedNV)
+LOAD_B(clamped, CLAMPED_K, gl_CooperativeMatrixClampModeConstantNV)
 
 #else
 
@@ -232,15 +237,15 @@ float16_t b_element(const in uint row, const in uint col, const in float16_t unu
     return col_first + col < p.n && k_first + row < p.k ? value : float16_t(0.0);
 }
 
-void load_a_clamped(out A_MATRIX matrix, tile_place place, uint k, uint lda)
+void load_a_clamped(out A_MATRIX(CLAMPED_K) matrix, tile_place place, uint k, uint lda)
 {
-    matrix = A_MATRIX(0.0);
+    matrix = A_MATRIX(CLAMPED_K)(0.0);
     coopMatPerElementNV(matrix, matrix, a_element, place.a_first + place.a_skip, place.row, k);
 }
 
-void load_b_clamped(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
+void load_b_clamped(out B_MATRIX(CLAMPED_K) matrix, tile_place place, uint k, uint ldb)
 {
-    matrix = B_MATRIX(0.0);
+    matrix = B_MATRIX(CLAMPED_K)(0.0);
     coopMatPerElementNV(matrix, matrix, b_element, place.b_first + place.b_skip, k, place.col);
 }
 #endif
@@ -258,23 +263,23 @@ float store_sum(const in uint row, const in uint col, const in float sum, const 
     return sum;
 }
 
-// Declares multiply_<loads>().
-#define MULTIPLY(loads)                                                                                \
+// Declares multiply_<loads>(), which goes by steps of that depth.
+#define MULTIPLY(loads, depth)                                                                         \
     void multiply_##loads(inout SUM_MATRIX sums, tile_place place, uint lda, uint ldb)                 \
     {                                                                                                  \
         uint k_end = p.alpha != 0.0 ? p.k : 0; /* alpha 0 gives 0, whatever a and b hold */            \
-        for (uint k = 0; k < k_end; k += TILE_K) {                                                     \
-            A_MATRIX a_matrix;                                                                         \
-            B_MATRIX b_matrix;                                                                         \
+        for (uint k = 0; k < k_end; k += depth) {                                                      \
+            A_MATRIX(depth) a_matrix;                                                                  \
+            B_MATRIX(depth) b_matrix;                                                                  \
             load_a_##loads(a_matrix, place, k, lda);                                                   \
             load_b_##loads(b_matrix, place, k, ldb);                                                   \
             ADD_PRODUCT(sums, a_matrix, b_matrix);                                                     \
         }                                                                                              \
     }
 
-MULTIPLY(clamped)
+MULTIPLY(clamped, CLAMPED_K)
 #ifdef TENSOR_ADDRESSING
-MULTIPLY(inside)
+MULTIPLY(inside, TILE_K)
 #endif
 
 // A compiler that sees that rows begin at multiples of 16 bytes loads 16 bytes at once.

@@ -107,13 +107,16 @@ static bool gemm_coopmat2_valid(const vkf__config *config)
            config->subgroups <= 1;
 }
 
-// Checks the device's flexible matrices of a workgroup or of a subgroup, with sums of a type.
+// Checks the device's flexible matrices of a workgroup or of a subgroup, with sums of a type. Clamped loads of a
+// workgroup go by half of a tile's depth.
 static const char *flexible_unfit(const vkf__caps *caps, const vkf__config *config, VkComponentTypeKHR sums,
                                   VkScopeKHR scope)
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
-    bool fits = vkf__matrix_find_flexible(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, sums, scope, config->local_size,
-                                          t->m, t->n, t->k);
+    const uint32_t depth = scope == VK_SCOPE_WORKGROUP_KHR ? t->k / 2 : t->k;
+    bool fits = t->k <= caps->matrix.flexible_max_dimension &&
+                vkf__matrix_find_flexible(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, sums, scope, config->local_size,
+                                          t->m, t->n, depth);
     return fits ? NULL : "the device lists no matrices that its tiles are multiples of";
 }
 
