@@ -103,7 +103,7 @@ static vkf_status record(vkf_session *session, vkf__stage_group group, VkCommand
         return fail_argument(session, function, "the session keeps attention_weights, which the host gathers");
     if (!has_group(session, group))
         return fail_argument(session, function, "the session has no such run");
-    return vkf__batch_record(vkf__session_largest_batch(session, group), command_buffer);
+    return vkf__batch_record(vkf__session_largest_batch(session, group), command_buffer, false);
 }
 
 vkf_status vkf_session_record_encode(vkf_session *session, VkCommandBuffer command_buffer)

@@ -23,21 +23,44 @@ void vkf__batch_free(vkf__batch *batch, const vkf__host *host)
     *batch = (vkf__batch){0};
 }
 
-vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer)
+vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer, bool queries)
 {
     for (size_t i = 0; i < batch->count; i++)
-        VKF_RETURN_IF_ERROR(vkf__work_record(batch->works[i], command_buffer, false));
+        VKF_RETURN_IF_ERROR(vkf__work_record(batch->works[i], command_buffer, queries));
     return VKF_OK;
+}
+
+vkf_status vkf__batch_join(vkf__batch *batch, vkf__submission *submission, const char *name)
+{
+    vkf__device *device = submission->device;
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkCommandBuffer joined = VK_NULL_HANDLE;
+    VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, name, &joined));
+    VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(joined, &info));
+    VKF_RETURN_IF_ERROR(vkf__batch_record(batch, joined, true));
+    VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(joined));
+    batch->joined = joined;
+    return VKF_OK;
+}
+
+// Entries [begin, end), or all of them in one.
+static const VkCommandBuffer *command_buffers_of(const vkf__batch *batch, size_t begin, size_t end, uint32_t *out_count)
+{
+    const bool joined = batch->joined != VK_NULL_HANDLE && begin == 0 && end == batch->count;
+    *out_count = joined ? 1 : (uint32_t)(end - begin);
+    return joined ? &batch->joined : batch->command_buffers + begin;
 }
 
 vkf_status vkf__batch_submit_with(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end,
                                   const vkf__submit_semaphores *semaphores)
 {
     vkf__submit_semaphores own = *semaphores;
+    uint32_t count = 0;
+    const VkCommandBuffer *command_buffers = command_buffers_of(batch, begin, end, &count);
     if (begin > 0)
         own.wait_count = 0;
     if (end == batch->count)
-        return vkf__submission_submit_with(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
+        return vkf__submission_submit_with(submission, command_buffers, count, &own);
     own.signal_count = 0;
-    return vkf__submission_submit_ahead(submission, batch->command_buffers + begin, (uint32_t)(end - begin), &own);
+    return vkf__submission_submit_ahead(submission, command_buffers, count, &own);
 }

@@ -9,12 +9,17 @@ typedef struct vkf__batch {
     VkCommandBuffer *command_buffers;
     size_t count;
     size_t work_capacity, capacity;
+    VkCommandBuffer joined; // of all works; null: there is none
 } vkf__batch;
 
 // Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
-// Records all works, one behind the other, into a command buffer in the recording state.
-VKF_MUST_CHECK vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer);
+// Records all works, one behind the other, into a command buffer in the recording state; `queries` with what tells their
+// times.
+VKF_MUST_CHECK vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer, bool queries);
+// Records all works into one command buffer of the submission's, which is submitted in place of their own whenever all
+// of them are.
+VKF_MUST_CHECK vkf_status vkf__batch_join(vkf__batch *batch, vkf__submission *submission, const char *name);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 
 // Submits entries [begin, end), of which the first wait for semaphores and the last signal theirs. Only the last may be

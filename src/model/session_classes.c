@@ -161,9 +161,12 @@ static vkf_status build_stage(vkf_session *session, size_t index, uint32_t class
 
 static vkf_status build_class(vkf_session *session, vkf__stage_group group, uint32_t class, uint32_t flight)
 {
+    vkf__flight *f = &session->flights[flight];
     for (size_t i = session->group_begin[group]; i < session->group_begin[group + 1]; i++)
         VKF_RETURN_IF_ERROR(build_stage(session, i, class, flight));
-    return VKF_OK;
+    if (!session->context->device.plan.caps.traits.joins_layers)
+        return VKF_OK;
+    return vkf__batch_join(&f->batches[group][class], &f->submission, vkf__stage_group_name(group));
 }
 
 vkf_status vkf__session_build_largest(vkf_session *session, vkf__stage_group group)

@@ -163,6 +163,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
             !processor && caps->storage_16bit && (caps->matrix.cooperative_matrix || caps->shader_float16),
         .rows_by_class = !processor,
         .runs_ahead = !processor,
+        .joins_layers = !processor,
         .spins = !processor,
         .clock_follows_load = !processor,
         .counts_in_mapped_memory = counts_in_mapped_memory(caps),

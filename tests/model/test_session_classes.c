@@ -13,6 +13,7 @@
 #define SOURCE 50u
 #define TARGET 40u
 #define VOCAB 19u
+#define WIDTH 32u
 
 static const vkf_session_desc desc = {
     .max_batch = BATCH,
@@ -273,6 +274,58 @@ static void test_submissions_have_a_limit(void **state)
     vkf_test_rig_free(&rig);
 }
 
+static uint32_t command_buffers; // that were submitted
+
+static VKAPI_ATTR VkResult VKAPI_CALL count_command_buffers(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                                            VkFence fence)
+{
+    for (uint32_t i = 0; i < count; i++)
+        command_buffers += infos[i].commandBufferCount;
+    return submit_all(queue, count, infos, fence);
+}
+
+// On GPUs the layers of a run are submitted in one command buffer, unless it goes in parts. The results are the same.
+static void test_layers_are_joined(void **state)
+{
+    static const struct {
+        bool joins;
+        double flops;
+        bool one;
+    } rows[] = {{false, 0, false}, {true, 0, true}, {true, 1e30, true}, {true, 1, false}};
+    static float expected[6 * WIDTH], actual[6 * WIDTH];
+    uint32_t apart = 0; // uploads may be among them
+    vkf_test_rig rig = make_rig(state);
+    vkf_context *context = rig.gpu->context;
+    vkf__traits *traits = &context->device.plan.caps.traits;
+    const vkf__traits before = *traits;
+    const double limit = context->submission_flops;
+    const int32_t ids[] = {4, 5, 6, 7, 8, 9};
+    assert_int_equal(rig.model->config.d_model, WIDTH);
+    submit_all = context->device.vk.vkQueueSubmit;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf_session *session = NULL;
+        const vkf_encode_args args = {
+            .batch = 1, .source_len = 6, .source_ids = ids, .out_memory = i == 0 ? expected : actual};
+        traits->joins_layers = rows[i].joins;
+        context->submission_flops = rows[i].flops;
+        assert_int_equal(vkf_session_create(rig.model, &desc, &session), VKF_OK);
+        command_buffers = 0;
+        context->device.vk.vkQueueSubmit = count_command_buffers;
+        assert_int_equal(vkf_session_encode(session, &args), VKF_OK);
+        context->device.vk.vkQueueSubmit = submit_all;
+        apart = i == 0 ? command_buffers : apart;
+        const size_t stages = session->group_begin[VKF_STAGES_ENCODE + 1] - session->group_begin[VKF_STAGES_ENCODE];
+        assert_true(stages > 1);
+        assert_int_equal(command_buffers, rows[i].one ? apart - stages + 1 : apart);
+        if (i > 0)
+            assert_memory_equal(actual, expected, sizeof expected);
+        vkf_session_destroy(&session);
+    }
+    context->submission_flops = limit;
+    *traits = before;
+    vkf_test_rig_free(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_class_that_needs_more_memory_is_refused),
         cmocka_unit_test(test_failure_of_a_class_is_that_of_its_run),
         cmocka_unit_test(test_submissions_have_a_limit),
+        cmocka_unit_test(test_layers_are_joined),
     };
     return cmocka_run_group_tests_name("session_classes", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

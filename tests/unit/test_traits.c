@@ -20,6 +20,7 @@ static void test_traits_processor(void **state)
     for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++) {
         assert_int_equal(traits_of(all_types[i], false).processor, all_types[i] == VKF_DEVICE_TYPE_CPU);
         assert_int_equal(traits_of(all_types[i], false).runs_ahead, all_types[i] != VKF_DEVICE_TYPE_CPU);
+        assert_int_equal(traits_of(all_types[i], false).joins_layers, all_types[i] != VKF_DEVICE_TYPE_CPU);
         assert_int_equal(traits_of(all_types[i], false).spins, all_types[i] != VKF_DEVICE_TYPE_CPU);
         assert_int_equal(traits_of(all_types[i], false).clock_follows_load, all_types[i] != VKF_DEVICE_TYPE_CPU);
     }
