@@ -579,10 +579,10 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vk
 
 // How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
 // class of runs that came so far. (On GPUs all of a run are recorded into one more, which is not counted here: a device
-// takes microseconds from one command buffer to the next.) On GPUs runs of 1, up to 8, 32, 64, 128, 256, 512 and more rows (positions of all
-// sequences) are classes of their own, with kernels that suit them, and so are greedy steps; steps are there twice, as
-// two of them are in flight. On processors there is one class. Those of the largest run are made with the session, the
-// others when the first run of a class comes.
+// takes microseconds from one command buffer to the next.) On GPUs runs of 1, up to 8, 32, 64, 128, 256, 512 and more
+// rows (positions of all sequences) are classes of their own, with kernels that suit them, and so are greedy steps;
+// steps are there twice, as two of them are in flight. On processors there is one class. Those of the largest run are
+// made with the session, the others when the first run of a class comes.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 

@@ -14,8 +14,8 @@ typedef struct vkf__batch {
 
 // Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
-// Records all works, one behind the other, into a command buffer in the recording state; `queries` with what tells their
-// times.
+// Records all works, one behind the other, into a command buffer in the recording state; with `queries`, what tells
+// their times, too.
 VKF_MUST_CHECK vkf_status vkf__batch_record(const vkf__batch *batch, VkCommandBuffer command_buffer, bool queries);
 // Records all works into one command buffer of the submission's, which is submitted in place of their own whenever all
 // of them are.

@@ -41,8 +41,8 @@ typedef struct vkf__traits {
     // A step of decoding is submitted before the last one has ended, so that the device does not wait for the host. A
     // processor has nothing else to compute with meanwhile.
     bool runs_ahead;
-    // From one command buffer to the next a device takes its time (6 us on an H200, driver 580.159), so that the layers of
-    // a run are recorded into one as well.
+    // From one command buffer to the next a device takes its time (6 us on an H200, driver 580.159), so that the layers
+    // of a run are recorded into one as well.
     bool joins_layers;
     // Whoever waits for the end of a run polls shortly before it. On a processor that takes a core from the run itself.
     bool spins;
