@@ -147,12 +147,10 @@ static void test_select_few_rows_by_bytes_in_flight(void **state)
         uint32_t cores, m, n, k;
         const char *config;
     } rows[] = {
-        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 3072, 4096, "rows1"}, // 4 KiB in each of 6 workgroups a core
-        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 3068, 4096, "rows1x2"},
-        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 1024, 4096, "rows1x256"},
-        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 1024, 1024, "rows1x2"}, // where 64 invocations have all of k
-        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 256, 4096, "rows1x2"},
-        {VKF_DEVICE_TYPE_INTEGRATED, VKF_DTYPE_F16, 128, 1, 1024, 4096, "rows1"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 3072, 4096, "rows1x128"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 1024, 1024, "rows1x128"}, // its invocations have all of k
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 256, 4096, "rows1x128"},  // one in each core
+        {VKF_DEVICE_TYPE_INTEGRATED, VKF_DTYPE_F16, 128, 1, 1024, 4096, "rows1x128"},
         {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 28672, 4096, "rows1"},
         {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 4096, 4096, "rows1x256"},
         {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 1024, 4096, "rows1x256"}, // one in four cores alone
