@@ -130,7 +130,6 @@ static void count_as_gpu(vkf_context *context)
     vkf__caps *caps = &context->device.plan.caps;
     const bool unified = caps->traits.unified_memory;
     caps->type = VKF_DEVICE_TYPE_DISCRETE;
-    caps->integer_dot_accelerated = caps->integer_dot;
     caps->traits = vkf__traits_of(caps);
     caps->traits.unified_memory = unified;
 }
