@@ -16,6 +16,7 @@
 #include "shared/quantize_rows.h"
 #include "support/block_weight.h"
 #include "support/gemm_case.h"
+#include "support/taken_kernel.h"
 
 #define ATOL 2e-5
 #define HALF_TOLERANCE 2e-3
@@ -214,7 +215,7 @@ static const vkf_dtype OTHER_TYPES[][2] = {
 
 static void check_kernel(const vkf_test_ops *ops, const char *kernel)
 {
-    const char *taken = vkf_test_gemm_kernel();
+    const char *taken = vkf_test_taken_kernel();
     bool packed = !ops->gpu.context->device.plan.caps.storage_16bit && strstr(taken, "f16");
     if (has_integer_dot(ops) && !packed && strncmp(taken, kernel, strlen(kernel)) != 0)
         fail_msg("%s instead of %s", taken, kernel);
@@ -425,7 +426,7 @@ static bool takes_integer_dot(vkf_test_ops *ops, uint32_t m)
     const vkf_test_gemm_types types = {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32};
     const vkf_test_gemm_case gemm = {.m = m, .n = 33, .k = 64, .transpose_b = true, .alpha = 1, .bytes = true};
     vkf_test_gemm_run(ops, &types, &gemm, false, ATOL, ATOL);
-    return strncmp(vkf_test_gemm_kernel(), "gemm_dot", 8) == 0;
+    return strncmp(vkf_test_taken_kernel(), "gemm_dot", 8) == 0;
 }
 
 // Where it is accelerated, and nowhere else; masks switch it off, and so does another kernel that is asked for.

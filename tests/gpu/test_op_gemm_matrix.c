@@ -8,6 +8,7 @@
 #include "kernel/context.h"
 #include "kernel/variant_hash.h"
 #include "support/gemm_case.h"
+#include "support/taken_kernel.h"
 
 #define H VKF_DTYPE_F16
 #define F VKF_DTYPE_F32
@@ -36,7 +37,7 @@ static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_t
     for (int aligned = 0; aligned < 2; aligned++) {
         ops->aligned = aligned;
         vkf_test_gemm_run(ops, types, gemm, false, 2e-5 + (half ? 4 * 0x1p-11 : 0), half ? 0x1p-10 : 1e-5);
-        const char *kernel = vkf_test_gemm_kernel();
+        const char *kernel = vkf_test_taken_kernel();
         if (strncmp(kernel, "gemm_coopmat", strlen("gemm_coopmat")) != 0)
             fail_msg("%s serves a product of %u x %u x %u", kernel, gemm->m, gemm->n, gemm->k);
     }

@@ -7,10 +7,9 @@
 
 #include "base/blocks.h"
 #include "base/elements.h"
-#include "kernel/context.h"
-#include "kernel/work.h"
 #include "reference/reference.h"
 #include "support/block_weight.h"
+#include "support/taken_kernel.h"
 
 static vkf_test_operand *values(vkf_test_ops *ops, vkf_dtype dtype, bool integers, uint32_t rank, const uint32_t *shape)
 {
@@ -33,41 +32,12 @@ static vkf_test_operand *bytes(vkf_test_ops *ops, vkf_dtype dtype, bool integers
     return operand;
 }
 
-// A product's plan says to what is proven which kernels it takes; a callback of a context has no argument for a test.
-static struct {
-    vkf__prove_fn prove; // the context's own
-    const char *kernel;
-} noted;
-
-static vkf_status note_kernel(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
-{
-    for (size_t i = 0; i < count; i++)
-        if (wants[i].op == VKF_OP_GEMM)
-            noted.kernel = wants[i].variant.kernel->name;
-    return noted.prove ? noted.prove(context, wants, count, out_again) : VKF_OK;
-}
-
-static vkf_status multiply(vkf_context *context, const vkf_gemm_desc *desc)
-{
-    noted.prove = context->prove;
-    noted.kernel = "no kernel";
-    context->prove = note_kernel;
-    const vkf_status status = vkf_gemm(context, desc);
-    context->prove = noted.prove;
-    return status;
-}
-
-const char *vkf_test_gemm_kernel(void)
-{
-    return noted.kernel;
-}
-
 // Inputs of -1 .. 1 that are rounded to 16 bits are off by 2^-12, or 2^-9 in bfloat16, which sums of up to 160 products
 // turn into less than 2e-2 and 1e-1. Errors of longer sums grow no faster than the root of their length.
 static double matrix_rounding(const vkf_test_gemm_types *types, uint32_t k)
 {
     const bool rounds = types->a == VKF_DTYPE_F32 || vkf__is_blocks(types->b);
-    if (!rounds || strncmp(noted.kernel, "gemm_coopmat", strlen("gemm_coopmat")) != 0)
+    if (!rounds || strncmp(vkf_test_taken_kernel(), "gemm_coopmat", strlen("gemm_coopmat")) != 0)
         return 0;
     return (types->b == VKF_DTYPE_BF16 ? 1e-1 : 2e-2) * (k > 160 ? sqrt(k / 160.0) : 1);
 }
@@ -148,7 +118,9 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
         .beta = gemm->beta,
         .activation = gemm->activation,
     };
-    vkf_status status = multiply(ops->gpu.context, &desc);
+    vkf_test_watch_kernels(ops->gpu.context, VKF_OP_GEMM);
+    vkf_status status = vkf_gemm(ops->gpu.context, &desc);
+    vkf_test_unwatch_kernels(ops->gpu.context);
     vkf_tensor_destroy(&packed);
     vkf_test_assert_ok(ops, status, "vkf_gemm");
     vkf_test_download(ops, o.out);

@@ -26,11 +26,8 @@ typedef struct vkf_test_gemm_types {
 } vkf_test_gemm_types;
 
 // Runs the case on integers, or on uniform values of -1 .. 1, and compares it with the reference. What matrices round to
-// 16 bits on their way comes on top of the tolerances.
+// 16 bits on their way comes on top of the tolerances. vkf_test_taken_kernel() tells the kernel afterwards.
 void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm,
                        bool integers, double atol, double rtol);
-
-// Which kernel multiplied in the last run, be it followed by one that sums up the parts of products cut in depth.
-const char *vkf_test_gemm_kernel(void);
 
 #endif
