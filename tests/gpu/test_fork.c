@@ -121,7 +121,7 @@ static vkf_status count_source_tokens(const vkf_vocabulary *vocabulary)
 // What the child's context said stands in the child's memory alone.
 static int say_step(int step, const inheritance *it)
 {
-    if (step != 0)
+    if (step != 0 && step != DRIVER_REFUSES)
         (void)fprintf(stderr, "step %d in the child: %s\n", step, it->gpu->last_error);
     return step;
 }
