@@ -10,7 +10,8 @@
 void vkf_test_watch_kernels(vkf_context *context, vkf__op op);
 void vkf_test_unwatch_kernels(vkf_context *context);
 
-// The last that was seen.
+// The last that was seen; a null variant, and "no kernel", where none was.
+vkf__variant vkf_test_taken_variant(void);
 const char *vkf_test_taken_kernel(void);
 
 #endif
