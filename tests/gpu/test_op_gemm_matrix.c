@@ -1,14 +1,14 @@
 // vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles,
 // with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
 //
-// Bounds as in test_op_gemm_f16.c; where f32 and blocks are rounded to 16 bits on their way, inputs of -1 .. 1 are off
-// by 2^-12, or 2^-9 in bfloat16, which sums of up to 160 products turn into less than 2e-2 and 1e-1.
+// Bounds as in test_op_gemm_f16.c, with what support/gemm_case.c adds where f32 and blocks are rounded to 16 bits.
 #include <string.h>
 
 #include "base/elements.h"
 #include "kernel/context.h"
 #include "kernel/variant_hash.h"
 #include "support/gemm_case.h"
+#include "support/taken_kernel.h"
 
 #define H VKF_DTYPE_F16
 #define F VKF_DTYPE_F32
@@ -33,13 +33,11 @@ static bool open_as_gpu(vkf_test_ops *ops, const char *variant, const char *cons
 
 static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm)
 {
-    const bool rounds = types->a == F || vkf__is_blocks(types->b);
-    const double rounding = !rounds ? 0 : types->b == VKF_DTYPE_BF16 ? 1e-1 : 2e-2;
     const bool half = types->d == H;
     for (int aligned = 0; aligned < 2; aligned++) {
         ops->aligned = aligned;
-        vkf_test_gemm_run(ops, types, gemm, false, 2e-5 + rounding + (half ? 4 * 0x1p-11 : 0), half ? 0x1p-10 : 1e-5);
-        const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
+        vkf_test_gemm_run(ops, types, gemm, false, 2e-5 + (half ? 4 * 0x1p-11 : 0), half ? 0x1p-10 : 1e-5);
+        const char *kernel = vkf_test_taken_kernel();
         if (strncmp(kernel, "gemm_coopmat", strlen("gemm_coopmat")) != 0)
             fail_msg("%s serves a product of %u x %u x %u", kernel, gemm->m, gemm->n, gemm->k);
     }

@@ -1,7 +1,9 @@
 // Products with weights in blocks whose kernel rounds its rows by itself, against the rounding and the product as two
-// dispatches, which other tests compare with the reference. Both round the same way, so they give the same bits. Only
-// after a norm, whose sums workgroups of other sizes add up in another order, an element half way between two bytes may
-// become the other one.
+// dispatches, which other tests compare with the reference. Both round the same way, so they give the same bits where
+// both have the same config and a driver that contracts neither. GPUs choose configs by their cores, and contract, which
+// the bounds of a sum's order allow for. Only after a norm, whose sums workgroups of other sizes add up in another order,
+// an element half way between two bytes may become the other one.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "op/run_once.h"
 #include "support/block_weight.h"
 #include "support/op_fixture.h"
+#include "support/taken_kernel.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
 
@@ -82,7 +85,9 @@ static vkf_test_operand *run(vkf_test_ops *ops, const rounds_case *c, vkf__gemm_
     args.d = SPAN(out);
     context->forced_variant = variant;
     const bool ahead = is_rounded_ahead(ops, &args);
+    vkf_test_watch_kernels(context, VKF_OP_GEMM);
     const vkf_status status = vkf__run_once(context, "rounds", emit, &args);
+    vkf_test_unwatch_kernels(context);
     context->forced_variant = kept;
     if (ahead != (strcmp(variant, "gemm_dot.") == 0))
         fail_msg("%s: rows are %srounded ahead of the product", label, ahead ? "" : "not ");
@@ -91,20 +96,40 @@ static vkf_test_operand *run(vkf_test_ops *ops, const rounds_case *c, vkf__gemm_
     return out;
 }
 
-static void check(vkf_test_ops *ops, const rounds_case *c)
+// False where the rounded rows leave a GPU's core too little shared memory.
+static bool is_fit(const vkf_test_ops *ops)
+{
+    const bool taken = strncmp(vkf_test_taken_kernel(), "gemm_dot_rounds.", strlen("gemm_dot_rounds.")) == 0;
+    assert_true(taken || !ops->gpu.context->device.plan.caps.traits.processor);
+    return taken;
+}
+
+// Gives whether there was something to compare.
+static bool check(vkf_test_ops *ops, const rounds_case *c)
 {
     static char apart[] = "gemm_dot.", at_once[] = "gemm_dot_rounds.";
     const char *label = vkf_test_label(&ops->gpu, "%s %s %s, %u of %u x %u x %u, norm %u%s%s", vkf_dtype_name(c->a),
                                        vkf_dtype_name(c->b), vkf_dtype_name(c->d), c->batch, c->m, c->n, c->k, c->norm,
                                        c->gate ? ", gate" : "", c->bias ? ", bias" : "");
     if (c->d == VKF_DTYPE_F16 && !ops->gpu.context->device.plan.caps.storage_16bit)
-        return; // neither kernel stores it
+        return true; // neither kernel stores it
     const vkf__gemm_args args = product_of(ops, c);
-    const vkf_test_operand *expected = run(ops, c, args, apart, label), *out = run(ops, c, args, at_once, label);
+    const vkf_test_operand *expected = run(ops, c, args, apart, label);
+    const vkf__config *config = vkf_test_taken_variant().config;
+    const vkf_test_operand *out = run(ops, c, args, at_once, label);
+    if (!is_fit(ops)) {
+        vkf_test_ops_reset(ops);
+        return false;
+    }
+    const bool alike = ops->gpu.context->device.plan.caps.traits.processor &&
+                       strcmp(config->name, vkf_test_taken_variant().config->name) == 0;
     // Three elements that are one byte off, of rows that hardly exceed 4 and weights up to 1; a gate multiplies that.
     const double flips = c->norm == VKF_GEMM_NORM_NONE ? 0 : 3 * 4.0 / 127 * (c->gate ? 40 : 1);
-    assert_close(out->values, expected->values, out->count, flips, 0, label);
+    const double order = alike ? 0 : 2e-5 * (c->k > 300 ? sqrt(c->k / 300.0) : 1);
+    const double rounding = alike ? 0 : c->d == VKF_DTYPE_F16 ? 0x1p-10 : 2e-5;
+    assert_close(out->values, expected->values, out->count, flips + order, rounding, label);
     vkf_test_ops_reset(ops);
+    return true;
 }
 
 static void test_rows_are_rounded_alike(void **state)
@@ -114,12 +139,15 @@ static void test_rows_are_rounded_alike(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     if (!ops->gpu.context->device.plan.caps.integer_dot)
         skip();
+    uint32_t fit = 0;
     for (uint32_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
         const uint32_t *s = SHAPES[i / 2];
         const vkf_dtype *type = types[i % 3];
-        check(ops, &(rounds_case){s[0], s[1], s[2], s[0] == 3 ? 3 : 1, type[0], i % 2 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8,
-                                  type[1], VKF_GEMM_NORM_NONE, i / 2 % 2 == 0, i / 2 % 3 == 0});
+        fit +=
+            check(ops, &(rounds_case){s[0], s[1], s[2], s[0] == 3 ? 3 : 1, type[0], i % 2 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8,
+                                      type[1], VKF_GEMM_NORM_NONE, i / 2 % 2 == 0, i / 2 % 3 == 0});
     }
+    assert_true(fit > COUNT_OF(SHAPES));
 }
 
 static void test_rows_are_normalised_alike(void **state)
@@ -127,12 +155,14 @@ static void test_rows_are_normalised_alike(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     if (!ops->gpu.context->device.plan.caps.integer_dot)
         skip();
+    uint32_t fit = 0;
     for (uint32_t norm = VKF_GEMM_NORM_RMS_F32; norm <= VKF_GEMM_NORM_LAYER_F16; norm++)
         for (uint32_t i = 0; i < 4; i++) {
             const vkf_dtype type = norm % 2 ? VKF_DTYPE_F32 : VKF_DTYPE_F16;
-            check(ops, &(rounds_case){1 + i, 40, i == 0 ? 4096 : 96, i == 1 ? 3 : 1, type,
-                                      (i + norm) % 2 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8, type, norm, i == 2, i != 3});
+            fit += check(ops, &(rounds_case){1 + i, 40, i == 0 ? 4096 : 96, i == 1 ? 3 : 1, type,
+                                             (i + norm) % 2 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8, type, norm, i == 2, i != 3});
         }
+    assert_true(fit > 0);
 }
 
 // A device of so few workgroups walks through the columns with them.
@@ -142,8 +172,8 @@ static void test_columns_share_the_rounded_rows(void **state)
     vkf_test_ops ops;
     static const char *const limit[] = {"maxComputeWorkGroupCount[0]=2"};
     if (vkf_test_ops_open(&ops, limit, 1) && ops.gpu.context->device.plan.caps.integer_dot)
-        check(&ops, &(rounds_case){2, 200, 96, 3, VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32, VKF_GEMM_NORM_NONE, false,
-                                   true});
+        (void)check(&ops, &(rounds_case){2, 200, 96, 3, VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32, VKF_GEMM_NORM_NONE,
+                                         false, true});
     vkf_test_ops_close(&ops);
 }
 

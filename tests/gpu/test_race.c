@@ -198,7 +198,7 @@ static void test_matrices_race_before_their_first_use(void **state)
         vkf_context_destroy(&gpu.context);
     }
     char *text = vkf_blob_text(&store, "verdicts-");
-    assert_non_null(strstr(text, "gemm_coopmat.f16_f16_f16/"));
+    assert_non_null(strstr(text, "gemm_coopmat")); // whichever of these kernels the device takes first
     assert_true(strstr(text, " faster\n") || strstr(text, " slower\n"));
     assert_true(chosen[0].kernel == chosen[1].kernel && chosen[0].config == chosen[1].config);
     assert_int_equal(rounds[1], 1);

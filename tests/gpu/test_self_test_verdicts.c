@@ -11,6 +11,7 @@
 #include "heard.h"
 #include "kernel/context.h"
 #include "kernel/work.h"
+#include "taken_kernel.h"
 
 static void test_self_test_runs_once_and_can_be_skipped(void **state)
 {
@@ -30,18 +31,20 @@ static void test_self_test_runs_once_and_can_be_skipped(void **state)
     vkf_context_destroy(&context);
 }
 
-// A proof that finds one variant bad, whatever the reference says.
-static vkf__verdict planted_verdict;
+// A proof that finds the first variant of a product bad, whatever the reference says.
+static struct {
+    vkf__verdict verdict;
+    vkf__variant bad; // null: none was wanted yet
+} planted;
+
 static vkf_status planted_proof(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
 {
-    const vkf__variant bad = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
-    for (size_t i = 0; i < count; i++) {
-        const vkf__variant *variant = &wants[i].variant;
-        bool is_bad = variant->config == bad.config && variant->kernel == bad.kernel;
-        if (is_bad && vkf__verdict_get(&context->learned.verdicts, bad.kernel, bad.config) == VKF_VERDICT_UNKNOWN) {
-            vkf__learned_verdict(&context->learned, bad.kernel, bad.config, planted_verdict);
-            *out_again = true;
-        }
+    for (size_t i = 0; i < count && !planted.bad.kernel; i++) {
+        if (wants[i].op != VKF_OP_GEMM)
+            continue;
+        planted.bad = wants[i].variant;
+        vkf__learned_verdict(&context->learned, planted.bad.kernel, planted.bad.config, planted.verdict);
+        *out_again = true;
     }
     return VKF_OK;
 }
@@ -49,27 +52,22 @@ static vkf_status planted_proof(vkf_context *context, const vkf__want *wants, si
 static void test_bad_variant_gives_way_to_the_next(void **state)
 {
     const vkf__verdict verdicts[] = {VKF_VERDICT_WRONG, VKF_VERDICT_SLOW};
-    const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
-    const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
     for (size_t i = 0; i < 2; i++) {
         vkf_test_heard h;
         float value = 0;
-        vkf__variant chosen;
         vkf_context *context =
             vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.variant = "gemm_tile"});
-        const vkf__variant large = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
-        if (!vkf__kernel_supported(&context->device.plan.caps, large.kernel, large.config, NULL)) {
-            vkf_context_destroy(&context);
-            skip();
-        }
-        planted_verdict = verdicts[i];
+        planted.bad = (vkf__variant){0};
+        planted.verdict = verdicts[i];
         context->prove = planted_proof;
+        vkf_test_watch_kernels(context, VKF_OP_GEMM);
         assert_int_equal(vkf_test_multiply_ones(context, 100, &value), VKF_OK);
         assert_true(value == 100);
-        assert_int_equal(vkf_test_verdict_of(context, VKF_TEST_LARGE_TILE), verdicts[i]);
-        const vkf__selector selector = vkf__context_selector(context);
-        assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &chosen, NULL));
-        assert_true(chosen.config != large.config);
+        assert_non_null(planted.bad.kernel);
+        const vkf__variant taken = vkf_test_taken_variant();
+        assert_true(taken.config != planted.bad.config);
+        assert_int_equal(vkf__verdict_get(&context->learned.verdicts, planted.bad.kernel, planted.bad.config),
+                         verdicts[i]);
         vkf_context_destroy(&context);
     }
 }

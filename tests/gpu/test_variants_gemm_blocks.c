@@ -9,6 +9,7 @@
 
 #include "kernel/context.h"
 #include "support/gemm_case.h"
+#include "support/taken_kernel.h"
 
 static const vkf_test_gemm_types TYPES[] = {
     {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32}, {VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32},
@@ -116,7 +117,7 @@ static void run_depths(vkf_test_ops *ops, size_t type)
 // device has them.
 static void check_kernel(vkf_test_ops *ops, const char *name)
 {
-    const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
+    const char *kernel = vkf_test_taken_kernel();
     if (strncmp(name, "gemm_dot", 8) == 0 && !strchr(name, '/') && ops->gpu.context->device.plan.caps.integer_dot &&
         strncmp(kernel, name, strlen(name)) != 0)
         fail_msg("%s instead of %s", kernel, name);

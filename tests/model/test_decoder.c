@@ -304,26 +304,27 @@ static void compare_sessions(vkf_test_gpu *gpu, vkf_session *session, vkf_test_g
 }
 
 // By attention that rotates queries and keys itself, and brings keys and values to the caches, as it does where
-// queries, keys and values are one product: without biases, whose sizes here keep them apart. It is compared with the
-// device as it is, which rotates before.
+// queries, keys and values are one product: without biases, whose sizes here keep them apart. It is compared with a
+// kernel that is rotated for.
 static void test_tokens_of_attention_that_rotates(void **state)
 {
-    vkf_test_gpu *plain = vkf_test_gpu_of(state), gpu;
+    vkf_test_gpu plain, gpu;
     vkf_test_directory directory;
-    if (!plain->context->device.plan.caps.subgroup_shuffle)
+    if (!vkf_test_gpu_of(state)->context->device.plan.caps.subgroup_shuffle)
         skip();
     open_as_gpu(&gpu);
+    assert_int_equal(vkf_test_gpu_open(&plain, &(vkf_context_desc){.variant = "attention_tiled."}), 0);
     vkf_test_copy_without("llama-blocks", "_proj.bias", "\"attention_bias\": true", "\"attention_bias\": false",
                           &directory);
     assert_int_equal(rotary_dispatches(&gpu, directory.path), 0);
-    assert_true(rotary_dispatches(plain, directory.path) > 0);
+    assert_true(rotary_dispatches(&plain, directory.path) > 0);
     vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("llama-blocks"), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(&gpu, directory.path, VKF_MODEL_PRECISION_F32);
-    vkf_model *other = vkf_test_load_pretrained(plain, directory.path, VKF_MODEL_PRECISION_F32);
-    vkf_session *session = make_session(&gpu, model, 0), *other_session = make_session(plain, other, 0);
+    vkf_model *other = vkf_test_load_pretrained(&plain, directory.path, VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session(&gpu, model, 0), *other_session = make_session(&plain, other, 0);
     for (unsigned i = 0; i < CASES; i++) {
         const run whole = load_run(file, i);
-        compare_sessions(&gpu, session, plain, other_session, &whole, vkf_test_label(&gpu, "case %u", i));
+        compare_sessions(&gpu, session, &plain, other_session, &whole, vkf_test_label(&gpu, "case %u", i));
     }
     vkf_session_destroy(&session);
     vkf_session_destroy(&other_session);
@@ -332,7 +333,9 @@ static void test_tokens_of_attention_that_rotates(void **state)
     vkf__tensor_file_close(&file);
     vkf_test_directory_remove(&directory);
     vkf_context_destroy(&gpu.context);
+    vkf_context_destroy(&plain.context);
     vkf_test_assert_silent(&gpu);
+    vkf_test_assert_silent(&plain);
 }
 
 // Beams and penalties, of every case that has them: together, and each row alone.

@@ -658,8 +658,29 @@ static VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice device, const VkMemoryA
     return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
+// What is free in memory that was allocated before, in pieces of falling size. Only without new memory does this end.
+typedef struct hoard {
+    vkf_buffer *buffers[1024];
+    size_t count;
+} hoard;
+
+static void hoard_memory(vkf_context *context, hoard *out)
+{
+    out->count = 0;
+    for (uint64_t bytes = UINT64_C(256) << 20; bytes >= 256; bytes /= 2)
+        while (vkf_buffer_create(context, bytes, "hoard", &out->buffers[out->count]) == VKF_OK)
+            assert_true(++out->count < sizeof out->buffers / sizeof out->buffers[0]);
+}
+
+static void release_memory(hoard *h)
+{
+    while (h->count > 0)
+        vkf_buffer_destroy(&h->buffers[--h->count]);
+}
+
 static void test_load_out_of_device_memory(void **state)
 {
+    static hoard kept;
     fixture *f = fixture_of(state);
     vkf__device *device = &f->gpu.context->device;
     const PFN_vkAllocateMemory allocate = device->vk.vkAllocateMemory;
@@ -667,8 +688,10 @@ static void test_load_out_of_device_memory(void **state)
     size_t live = f->heap.live;
     vkf_model *model = NULL;
     device->vk.vkAllocateMemory = no_memory;
+    hoard_memory(f->gpu.context, &kept);
     vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
     device->vk.vkAllocateMemory = allocate;
+    release_memory(&kept);
     assert_int_equal(status, VKF_ERROR_OUT_OF_DEVICE_MEMORY);
     assert_null(model);
     assert_int_equal(f->heap.live, live);

@@ -359,6 +359,10 @@ ERRORS = (
     Error("files within others begin at their beginning", "src/io/file_list.c",
           "file->offset_bytes + offset + done);", "offset + done);",
           ("model.file_source.lavapipe.full",)),
+    Error("staging memory is larger than an allocation may be", "src/vk/transfer.c",
+          "most > 0 && most < VKF_STAGING_BYTES ? most :", "most == 0 ? most :", ("gpu.memory.lavapipe.full",)),
+    Error("NVIDIA's local memory is 64 GiB and more", "src/kernel/statistics.c",
+          "return whole & UINT32_MAX;", "return whole;", ("unit.statistics",)),
     Error("parts of what moves up follow each other from below", "src/vk/transfer.c",
           "first = to < from ? done : size_bytes - done - size;", "first = done;", ("gpu.memory.lavapipe.full",)),
 )

@@ -8,6 +8,12 @@
 
 #include "base/shared_library.h"
 #include "fake_vulkan_functions.h"
+#include "vk/new_declarations.h"
+
+#ifndef VK_KHR_calibrated_timestamps // the newer names of the same functions
+typedef PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR;
+typedef PFN_vkGetCalibratedTimestampsEXT PFN_vkGetCalibratedTimestampsKHR;
+#endif
 
 #define MAX_OBJECTS 8192
 #define GARBAGE 0xdb

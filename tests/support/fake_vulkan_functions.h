@@ -34,6 +34,24 @@
       (VkPhysicalDevice a, uint32_t * b, VkTimeDomainEXT * c), (a, b, c))                                           \
     R(vkGetCalibratedTimestampsEXT, H | D, 0,                                                                       \
       (VkDevice a, uint32_t b, const VkCalibratedTimestampInfoEXT *c, uint64_t *d, uint64_t *e), (a, b, c, d, e))   \
+    R(vkGetPhysicalDeviceCalibrateableTimeDomainsKHR, H | D, 0,                                                     \
+      (VkPhysicalDevice a, uint32_t * b, VkTimeDomainEXT * c), (a, b, c))                                           \
+    R(vkGetCalibratedTimestampsKHR, H | D, 0,                                                                       \
+      (VkDevice a, uint32_t b, const VkCalibratedTimestampInfoEXT *c, uint64_t *d, uint64_t *e), (a, b, c, d, e))   \
+    R(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, H | D, 0,                                                  \
+      (VkPhysicalDevice a, uint32_t * b, VkCooperativeMatrixPropertiesKHR * c), (a, b, c))                          \
+    R(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV, H | D, 0,                                 \
+      (VkPhysicalDevice a, uint32_t * b, VkCooperativeMatrixFlexibleDimensionsPropertiesNV * c), (a, b, c))         \
+    R(vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR, H | D | I, 0,                                \
+      (VkPhysicalDevice a, uint32_t b, uint32_t * c, VkPerformanceCounterKHR * d,                                   \
+       VkPerformanceCounterDescriptionKHR * e),                                                                     \
+      (a, b, c, d, e))                                                                                              \
+    R(vkGetMemoryFdKHR, H, 0, (VkDevice a, const VkMemoryGetFdInfoKHR *b, int *c), (a, b, c))                       \
+    R(vkGetMemoryFdPropertiesKHR, H, 0,                                                                             \
+      (VkDevice a, VkExternalMemoryHandleTypeFlagBits b, int c, VkMemoryFdPropertiesKHR *d), (a, b, c, d))          \
+    R(vkGetMemoryHostPointerPropertiesEXT, H, 0,                                                                    \
+      (VkDevice a, VkExternalMemoryHandleTypeFlagBits b, const void *c, VkMemoryHostPointerPropertiesEXT *d),       \
+      (a, b, c, d))                                                                                                 \
     R(vkAcquireProfilingLockKHR, H | D, 0, (VkDevice a, const VkAcquireProfilingLockInfoKHR *b), (a, b))            \
     R(vkGetPipelineCacheData, H | D, 0, (VkDevice a, VkPipelineCache b, size_t * c, void *d), (a, b, c, d))         \
     R(vkMergePipelineCaches, H | D, 0, (VkDevice a, VkPipelineCache b, uint32_t c, const VkPipelineCache *d),       \
@@ -88,6 +106,10 @@
     V(vkGetPhysicalDeviceFeatures2, (VkPhysicalDevice a, VkPhysicalDeviceFeatures2 * b), (a, b))                       \
     V(vkGetPhysicalDeviceQueueFamilyProperties, (VkPhysicalDevice a, uint32_t * b, VkQueueFamilyProperties * c),       \
       (a, b, c))                                                                                                       \
+    V(vkGetPhysicalDeviceExternalBufferProperties,                                                                     \
+      (VkPhysicalDevice a, const VkPhysicalDeviceExternalBufferInfo *b, VkExternalBufferProperties *c), (a, b, c))     \
+    V(vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR,                                                         \
+      (VkPhysicalDevice a, const VkQueryPoolPerformanceCreateInfoKHR *b, uint32_t *c), (a, b, c))                      \
     V(vkGetDeviceQueue, (VkDevice a, uint32_t b, uint32_t c, VkQueue * d), (a, b, c, d))                               \
     V(vkUnmapMemory, (VkDevice a, VkDeviceMemory b), (a, b))                                                           \
     V(vkUpdateDescriptorSets,                                                                                          \

@@ -24,6 +24,9 @@
 
 #define VKF_TEST_MAX_MASKS 16
 
+// The mask by which a device multiplies by weights in blocks without rounding the rows to bytes.
+#define VKF_TEST_NO_INTEGER_DOT_UNITS "integerDotProduct4x8BitPackedSignedAccelerated"
+
 typedef struct vkf_test_gpu {
     vkf_context *context; // NULL: no device here
     vkf_profile profile;

@@ -1,0 +1,42 @@
+// Listens to what plans give to be proven, which is the kernels that they chose.
+#include "support/taken_kernel.h"
+
+#include "kernel/work.h"
+
+// A proof has no argument for a test's own data.
+static struct {
+    vkf__prove_fn prove; // the context's own
+    vkf__op op;
+    vkf__variant variant;
+} watched;
+
+static vkf_status note_kernels(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wants[i].op == watched.op)
+            watched.variant = wants[i].variant;
+    return watched.prove ? watched.prove(context, wants, count, out_again) : VKF_OK;
+}
+
+void vkf_test_watch_kernels(vkf_context *context, vkf__op op)
+{
+    watched.prove = context->prove;
+    watched.op = op;
+    watched.variant = (vkf__variant){0};
+    context->prove = note_kernels;
+}
+
+void vkf_test_unwatch_kernels(vkf_context *context)
+{
+    context->prove = watched.prove;
+}
+
+vkf__variant vkf_test_taken_variant(void)
+{
+    return watched.variant;
+}
+
+const char *vkf_test_taken_kernel(void)
+{
+    return watched.variant.kernel ? watched.variant.kernel->name : "no kernel";
+}
