@@ -21,7 +21,7 @@ set(limits "bufferDeviceAddress" "maxComputeWorkGroupCount[0]=65535" "maxMemoryA
 list(JOIN limits "," limits)
 set(width_gpu "device|op_(attention|softmax)")
 set(limits_gpu "op_(gemm|layer_norm|limits|tokens)")
-set(as_gpu_gpu "counters|decode_cost|memory|recordings|op_(gemm_dot|gemm_rounds|limits|mutations_gemm)")
+set(as_gpu_gpu "counters|decode_cost|memory|op_mutations_gemm")
 set(width_model "")
 set(limits_model "")
 set(as_gpu_model "session|session_interop")
