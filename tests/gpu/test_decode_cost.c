@@ -88,8 +88,8 @@ static void open_context(decode_state *s, bool discrete)
     s->spins = s->gpu.context->device.plan.caps.traits.spins;
 }
 
-// Generates whole rows three times: from the second run on each begins where the last one left the caches. On GPUs, such
-// as a device whose memory is apart, the first makes kernels for the rows of a step.
+// Generates whole rows three times: from the second run on each begins where the last one left the caches. On GPUs,
+// such as a device whose memory is apart, the first makes kernels for the rows of a step.
 static void check_steps(bool discrete, bool attention_weights)
 {
     decode_state s;

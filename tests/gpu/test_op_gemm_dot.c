@@ -489,8 +489,8 @@ static void test_products_without_kernels_that_are_right(void **state)
     }
 }
 
-// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, from which
-// matrices may take rows of halves, and without.
+// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, from
+// which matrices may take rows of halves, and without.
 static void test_products_cut_in_depth(void **state)
 {
     static const uint32_t sizes[][3] = {{9, 40, 2048}, {33, 65, 4128}};

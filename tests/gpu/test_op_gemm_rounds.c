@@ -1,8 +1,8 @@
 // Products with weights in blocks whose kernel rounds its rows by itself, against the rounding and the product as two
 // dispatches, which other tests compare with the reference. Both round the same way, so they give the same bits where
-// both have the same config and a driver that contracts neither. GPUs choose configs by their cores, and contract, which
-// the bounds of a sum's order allow for. Only after a norm, whose sums workgroups of other sizes add up in another order,
-// an element half way between two bytes may become the other one.
+// both have the same config and a driver that contracts neither. GPUs choose configs by their cores, and contract,
+// which the bounds of a sum's order allow for. Only after a norm, whose sums workgroups of other sizes add up in
+// another order, an element half way between two bytes may become the other one.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

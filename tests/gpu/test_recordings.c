@@ -26,8 +26,8 @@ static int open_counted(void **state)
     return gpu ? vkf_test_gpu_open(gpu, &desc) : -1;
 }
 
-// What a run must not do. Where the host does not see the device's memory, or does not cache it, token ids and results go
-// through transfers, which record their copy anew.
+// What a run must not do. Where the host does not see the device's memory, or does not cache it, token ids and results
+// go through transfers, which record their copy anew.
 static void assert_nothing_recorded(bool transfers)
 {
     static const char *const never[] = {"vkAllocateMemory",
