@@ -15,8 +15,8 @@ typedef struct vkf_test_gemm_case {
     vkf_dtype bias_dtype; // where b is in blocks; else the bias is of b's type
     bool residual, residual_in_place;
     vkf_activation activation;
-    // a is what blocks of signed bytes hold exactly: products by integer dot products round nothing more. So it is in any
-    // case where b is in blocks and the device prefers these.
+    // a is what blocks of signed bytes hold exactly: products by integer dot products round nothing more. So it is in
+    // any case where b is in blocks and the device prefers these.
     bool bytes;
     bool packed; // b, a shared weight (n, k), is put into panels first; one in blocks lies so in any case
 } vkf_test_gemm_case;
@@ -25,8 +25,8 @@ typedef struct vkf_test_gemm_types {
     vkf_dtype a, b, d;
 } vkf_test_gemm_types;
 
-// Runs the case on integers, or on uniform values of -1 .. 1, and compares it with the reference. What matrices round to
-// 16 bits on their way comes on top of the tolerances. vkf_test_taken_kernel() tells the kernel afterwards.
+// Runs the case on integers, or on uniform values of -1 .. 1, and compares it with the reference. What matrices round
+// to 16 bits on their way comes on top of the tolerances. vkf_test_taken_kernel() tells the kernel afterwards.
 void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm,
                        bool integers, double atol, double rtol);
 

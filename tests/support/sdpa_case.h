@@ -28,8 +28,8 @@ typedef struct vkf_test_sdpa_case {
     void (*prepare)(vkf_test_operand *query, vkf_test_operand *key, vkf_test_operand *value);
 } vkf_test_sdpa_case;
 
-// Runs the case on values of mean 0 and deviation 1 and compares it with the reference. Kernels that multiply by matrices
-// get 4e-3 at least.
+// Runs the case on values of mean 0 and deviation 1 and compares it with the reference. Kernels that multiply by
+// matrices get 4e-3 at least.
 void vkf_test_sdpa_run(vkf_test_ops *ops, const vkf_test_sdpa_case *c, double atol, double rtol);
 
 // The same within the bounds of kernels that compute in f32: what the device's exp() errs by, 1e-5, and for f16 the

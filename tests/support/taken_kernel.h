@@ -1,12 +1,13 @@
-// Which kernel a call takes for an operator, whatever it dispatches besides: vkf_context_last_op_kernel() names the last
-// dispatch, which sums up parts where the call was cut into some.
+// Which kernel a call takes for an operator, whatever it dispatches besides: vkf_context_last_op_kernel() names the
+// last dispatch, which sums up parts where the call was cut into some.
 #ifndef VKF_TESTS_TAKEN_KERNEL_H
 #define VKF_TESTS_TAKEN_KERNEL_H
 
 #include "kernel/context.h"
 #include "kernel/op.h"
 
-// Watches the calls of the context for kernels of the operator, until vkf_test_unwatch_kernels(). One context at a time.
+// Watches the calls of the context for kernels of the operator, until vkf_test_unwatch_kernels(). One context at a
+// time.
 void vkf_test_watch_kernels(vkf_context *context, vkf__op op);
 void vkf_test_unwatch_kernels(vkf_context *context);
 
