@@ -128,20 +128,20 @@ static bool attention_decode_valid(const vkf__config *config)
 static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)problem;
+    if (config->local_size % caps->max_subgroup_size != 0)
+        return "needs smaller subgroups";
     return config->tile.attention_decode.lanes > caps->min_subgroup_size ? "needs larger subgroups" : NULL;
 }
 
-// A maximum and a total of each row, and one row of sums, of each group of invocations; as many fresh keys and values
-// as there are queries; and what the last workgroup is known by.
+// A maximum and a total of each row, and one row of sums, of each group of invocations; and what the last workgroup is
+// known by.
 static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                         const vkf__problem *problem)
 {
     (void)caps;
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
-    const uint32_t width = problem ? problem->k : 4, bytes = (uint32_t)vkf_dtype_size(kernel->types[1]);
-    const uint32_t fresh = problem && problem->fresh ? problem->m * 2 * width * bytes : 0;
-    const uint32_t ticket = kernel->joins ? 4 : 0;
-    return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + fresh + 16 + ticket;
+    const uint32_t width = problem ? problem->k : 4, ticket = kernel->joins ? 4 : 0;
+    return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + ticket;
 }
 
 static const vkf__config attention_coopmat_configs[] = {
