@@ -221,6 +221,13 @@ void score_keys()
         scores[i] = add_lanes(scores[i]) * p.scale;
 }
 
+// Whether columns that the workgroup visits may be hidden from a row. Of a single query the walk visits no others.
+bool has_masks()
+{
+    bool lengths = KEY_MASK_KIND == VKF_SHADER_MASK_NONE || KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS;
+    return MASK_KIND != VKF_SHADER_MASK_NONE || !lengths || p.q_len > 1;
+}
+
 void mask_scores(work w, uint first, uint end, bool masked)
 {
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
@@ -232,6 +239,17 @@ void mask_scores(work w, uint first, uint end, bool masked)
             scores[r * KEYS + j] = key < end ? score : LOWEST;
         }
     }
+}
+
+// The same as weight(), without a branch for each score.
+float weight_of(float score, float highest)
+{
+    uint bits = floatBitsToUint(score);
+    bool infinite = bits == 0x7f800000u, broken = is_nan(score);
+    float weight = exp(score - highest);
+    weight = score > LOWEST ? weight : 0.0;
+    broken = broken || infinite;
+    return broken ? nan_value() : weight;
 }
 
 // Turns scores into weights, and brings the sums to the new maximum. A NaN score compares false and leaves the maximum
@@ -249,7 +267,7 @@ void weigh_keys()
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
             sums[r * V_LANE_QUADS + i] *= rescale;
         [[unroll]] for (uint j = 0; j < KEYS; ++j) {
-            scores[r * KEYS + j] = weight(scores[r * KEYS + j], maximum[r]);
+            scores[r * KEYS + j] = weight_of(scores[r * KEYS + j], maximum[r]);
             total[r] += scores[r * KEYS + j];
         }
     }
@@ -324,7 +342,7 @@ void attend(work w, walk v)
         if (is_fresh(v, step))
             make_keys_and_values(w, visited.x, visited.y);
         score_keys();
-        mask_scores(w, visited.x, visited.y, step < v.masked_steps || is_fresh(v, step));
+        mask_scores(w, visited.x, visited.y, (has_masks() && step < v.masked_steps) || is_fresh(v, step));
         weigh_keys();
         add_values();
         load_step(v, step + 1);
@@ -351,8 +369,8 @@ void join_totals()
         [[unroll]] for (uint r = 0; r < ROWS; ++r)
             total[r] += subgroupShuffleXor(total[r], distance);
     }
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        if (gl_SubgroupInvocationID == 0) {
+    if (gl_SubgroupInvocationID == 0) {
+        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
             subgroup_maxima[r * SLOTS + gl_SubgroupID] = maximum[r];
             subgroup_totals[r * SLOTS + gl_SubgroupID] = total[r];
         }
@@ -400,14 +418,14 @@ void join_sums()
 // Of the rows from `begin` on each slot of a subgroup shares one.
 void share_sums(uint begin)
 {
-    uint own = gl_SubgroupInvocationID / LANES;
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
-            uint vector = lane() + LANES * (i / VECTOR_QUADS);
-            if (r == begin + own && (V_VECTORS % LANES == 0 || vector < V_VECTORS))
-                subgroup_sums[(own * gl_NumSubgroups + gl_SubgroupID) * V_QUADS + vector * VECTOR_QUADS +
-                              i % VECTOR_QUADS] = sums[r * V_LANE_QUADS + i];
-        }
+    uint own = gl_SubgroupInvocationID / LANES, first = (own * gl_NumSubgroups + gl_SubgroupID) * V_QUADS;
+    [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
+        uint vector = lane() + LANES * (i / VECTOR_QUADS);
+        vec4 chosen = sums[i];
+        [[unroll]] for (uint r = 1; r < ROWS; ++r)
+            chosen = mix(chosen, sums[r * V_LANE_QUADS + i], bvec4(r == begin + own));
+        if (begin + own < ROWS && (V_VECTORS % LANES == 0 || vector < V_VECTORS))
+            subgroup_sums[first + vector * VECTOR_QUADS + i % VECTOR_QUADS] = chosen;
     }
 }
 
