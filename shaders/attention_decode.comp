@@ -3,19 +3,20 @@
 // A workgroup takes ROWS rows (queries) of a key head. LANES invocations of a subgroup share a key: each holds every
 // LANES-th vector of 16 bytes of it, and of the queries and the sums, and they add up their products by shuffles. A
 // workgroup has SLOTS such groups, each with a running softmax of its own over every SLOTS-th key; KEYS of them are
-// loaded, with their values, before the first is used. There is no barrier until the slots are put together.
+// loaded, with their values, before the first is used. There is no barrier until the slots are put together: those of
+// a subgroup by shuffles, and what comes of them through shared memory, as many rows at once as a subgroup has slots.
 //
-// Invariants (the registry checks them): LANES is a power of two, divides the local size and is no more than the
-// smallest subgroup; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
+// Invariants (the registry checks them): LANES is a power of two and no more than the smallest subgroup; the largest
+// divides the local size, so that all subgroups are full; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
 // entries of the batch begin at multiples of 16 bytes, and a width is a multiple of 16 bytes. Queries: in quads.
-// Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes, FRESH keys and values, and 16
-// bytes that stand for them where there are none. With splits > 1, PARTIAL is set and out is f32. The kernel that joins
-// the parts itself (ATTENTION_DECODE_JOINED) has 4 bytes more, and its out is what it is otherwise.
+// Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes. With splits > 1, PARTIAL is set
+// and out is f32. The kernel that joins the parts itself (ATTENTION_DECODE_JOINED) has 4 bytes more, and its out is
+// what it is otherwise.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
-// With FRESH, which is the most fresh keys that there are, a workgroup that visits some of them makes them for itself,
-// so that none waits for another; a barrier stands behind that. One of those of a key head writes them to k and v,
-// where nobody reads them in the same dispatch.
+// With FRESH fresh keys have steps of their own after all others. In these the lanes of a slot make a key and its value
+// in the place of loading them, so that nothing waits for another workgroup or for a barrier. The workgroup of a key
+// head's first rows writes them to k and v, where nobody reads them in the same dispatch.
 //
 // Which keys are visited, and what becomes of those that one row sees and another does not, is as in attention_tiled.
 #version 450
@@ -97,9 +98,9 @@ const uint STEP_KEYS = SLOTS * KEYS;
 const uint PART_STRIDE = V_HEAD_DIM + 2;
 #define PART_WIDTH V_HEAD_DIM
 
-shared float slot_maxima[ROWS * SLOTS];
-shared float slot_totals[ROWS * SLOTS];
-shared vec4 slot_sums[SLOTS * V_QUADS]; // of one row
+shared float subgroup_maxima[ROWS * SLOTS];
+shared float subgroup_totals[ROWS * SLOTS];
+shared vec4 subgroup_sums[SLOTS * V_QUADS]; // of slots_together() rows
 
 #define BLOCK_ROWS ROWS
 #include "include/attention_work.glsl"
@@ -118,10 +119,15 @@ uint lane()
     return gl_SubgroupInvocationID % LANES;
 }
 
-// Subgroups are filled in their order, so that slots are numbered without gaps.
+// Slots of a subgroup. gl_SubgroupSize would not tell: where compilers choose among sizes it may be the largest.
+uint slots_together()
+{
+    return SLOTS / gl_NumSubgroups;
+}
+
 uint slot()
 {
-    return (gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID) / LANES;
+    return gl_SubgroupID * slots_together() + gl_SubgroupInvocationID / LANES;
 }
 
 // Vector c of a lane; beyond a row's last vector it is zeros.
@@ -176,16 +182,25 @@ void load_keys_and_values(uint first, uint end)
     }
 }
 
-// The same in a step with fresh keys.
-void load_fresh_keys_and_values(uint first, uint end)
+// The same of fresh keys: one to a slot, which keeps it.
+void make_keys_and_values(work w, uint first, uint end)
 {
-    [[unroll]] for (uint j = 0; j < KEYS; ++j) {
-        uint key = clamp_key(first + slot() + SLOTS * j, end);
-        [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c)
-            keys[j * LANE_VECTORS + c] = fetch_any_key(key, c);
-        [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c)
-            values[j * V_LANE_VECTORS + c] = fetch_any_value(key, c);
+    uint key = clamp_key(first + slot(), end);
+    bool kept = w.first_row == 0 && first + slot() < end;
+    [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c) {
+        keys[c] = make_key(w, key, c);
+        if (kept)
+            keep_key(key, c, keys[c]);
     }
+    [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c) {
+        values[c] = make_value(w, key, c);
+        if (kept)
+            keep_value(key, c, values[c]);
+    }
+    [[unroll]] for (uint i = LANE_VECTORS; i < KEYS * LANE_VECTORS; ++i)
+        keys[i] = uvec4(0);
+    [[unroll]] for (uint i = V_LANE_VECTORS; i < KEYS * V_LANE_VECTORS; ++i)
+        values[i] = uvec4(0);
 }
 
 // The scores of the slot's keys, first + slot + SLOTS * j.
@@ -206,6 +221,13 @@ void score_keys()
         scores[i] = add_lanes(scores[i]) * p.scale;
 }
 
+// Whether columns that the workgroup visits may be hidden from a row. Of a single query the walk visits no others.
+bool has_masks()
+{
+    bool lengths = KEY_MASK_KIND == VKF_SHADER_MASK_NONE || KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS;
+    return MASK_KIND != VKF_SHADER_MASK_NONE || !lengths || p.q_len > 1;
+}
+
 void mask_scores(work w, uint first, uint end, bool masked)
 {
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
@@ -217,6 +239,17 @@ void mask_scores(work w, uint first, uint end, bool masked)
             scores[r * KEYS + j] = key < end ? score : LOWEST;
         }
     }
+}
+
+// The same as weight(), without a branch for each score.
+float weight_of(float score, float highest)
+{
+    uint bits = floatBitsToUint(score);
+    bool infinite = bits == 0x7f800000u, broken = is_nan(score);
+    float weight = exp(score - highest);
+    weight = score > LOWEST ? weight : 0.0;
+    broken = broken || infinite;
+    return broken ? nan_value() : weight;
 }
 
 // Turns scores into weights, and brings the sums to the new maximum. A NaN score compares false and leaves the maximum
@@ -234,7 +267,7 @@ void weigh_keys()
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
             sums[r * V_LANE_QUADS + i] *= rescale;
         [[unroll]] for (uint j = 0; j < KEYS; ++j) {
-            scores[r * KEYS + j] = weight(scores[r * KEYS + j], maximum[r]);
+            scores[r * KEYS + j] = weight_of(scores[r * KEYS + j], maximum[r]);
             total[r] += scores[r * KEYS + j];
         }
     }
@@ -251,10 +284,11 @@ void add_values()
     }
 }
 
-// The steps of the workgroup over the visible keys: columns under the masks, then those after them.
+// The steps of the workgroup over the visible keys: columns under the masks, those after them, and fresh keys.
 struct walk {
     uvec2 range; // of columns
     uint masked_steps;
+    uint fresh_step; // the first
     uint begin, end;
 };
 
@@ -262,122 +296,171 @@ walk view_walk(work w)
 {
     walk v;
     v.range = visible_columns(view_row(w, w.first_row).mask, view_row(w, w.first_row + ROWS - 1).mask);
+    if (FRESH != 0)
+        v.range = min(v.range, uvec2(p.fresh_first));
     v.masked_steps = (v.range.y - v.range.x + STEP_KEYS - 1) / STEP_KEYS;
-    uint steps = v.masked_steps + (p.k_len - p.mask_cols + STEP_KEYS - 1) / STEP_KEYS;
+    v.fresh_step = v.masked_steps + (p.k_len - p.mask_cols + STEP_KEYS - 1) / STEP_KEYS;
+    uint steps = v.fresh_step + (FRESH != 0 ? (p.q_len + SLOTS - 1) / SLOTS : 0);
     v.begin = split_begin(steps, w.split);
     v.end = split_begin(steps, w.split + 1);
     return v;
 }
 
+bool is_fresh(walk v, uint step)
+{
+    return FRESH != 0 && step >= v.fresh_step;
+}
+
 // The first key of a step, and the end of those that it may visit.
 uvec2 step_keys(walk v, uint step)
 {
+    if (is_fresh(v, step)) {
+        uint first = p.fresh_first + (step - v.fresh_step) * SLOTS;
+        return uvec2(first, min(first + SLOTS, p.k_len));
+    }
     if (step < v.masked_steps)
         return uvec2(v.range.x + step * STEP_KEYS, v.range.y);
     return uvec2(p.mask_cols + (step - v.masked_steps) * STEP_KEYS, p.k_len);
 }
 
-bool is_fresh_step(uvec2 visited)
+// Unless there is none, or its keys are fresh.
+void load_step(walk v, uint step)
 {
-    return FRESH != 0 && min(visited.x + STEP_KEYS, visited.y) > p.fresh_first;
+    if (step < v.end && !is_fresh(v, step)) {
+        uvec2 visited = step_keys(v, step);
+        load_keys_and_values(visited.x, visited.y);
+    }
 }
 
-// Fresh keys are the last ones, which the last step visits if any does.
-bool visits_fresh_keys(walk v)
-{
-    return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ||
-           (v.begin < v.end && is_fresh_step(step_keys(v, v.end - 1)));
-}
-
+// The first keys are on their way together with the queries.
 void attend(work w, walk v)
 {
+    load_step(v, v.begin);
+    start(w);
     for (uint step = v.begin; step < v.end; ++step) {
         uvec2 visited = step_keys(v, step);
-        if (is_fresh_step(visited))
-            load_fresh_keys_and_values(visited.x, visited.y);
-        else
-            load_keys_and_values(visited.x, visited.y);
+        if (is_fresh(v, step))
+            make_keys_and_values(w, visited.x, visited.y);
         score_keys();
-        mask_scores(w, visited.x, visited.y, step < v.masked_steps);
+        mask_scores(w, visited.x, visited.y, (has_masks() && step < v.masked_steps) || is_fresh(v, step));
         weigh_keys();
         add_values();
+        load_step(v, step + 1);
     }
 }
 
-// Sets maximum and total to those of all slots, and brings the sums of this one to that maximum.
-void join_slots()
+// Sets maximum and total to those of the subgroup, brings the sums of the slot to that maximum, and shares both.
+void join_totals()
 {
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        if (lane() == 0) {
-            slot_maxima[r * SLOTS + slot()] = maximum[r];
-            slot_totals[r * SLOTS + slot()] = total[r];
-        }
+    float previous[ROWS];
+    [[unroll]] for (uint r = 0; r < ROWS; ++r)
+        previous[r] = maximum[r];
+    for (uint distance = LANES; distance < LANES * slots_together(); distance *= 2) {
+        [[unroll]] for (uint r = 0; r < ROWS; ++r)
+            maximum[r] = max(maximum[r], subgroupShuffleXor(maximum[r], distance));
     }
-    barrier();
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        float previous = maximum[r];
-        for (uint s = 0; s < SLOTS; ++s)
-            maximum[r] = max(maximum[r], slot_maxima[r * SLOTS + s]);
-        total[r] = 0.0;
-        for (uint s = 0; s < SLOTS; ++s)
-            total[r] += slot_totals[r * SLOTS + s] * exp(slot_maxima[r * SLOTS + s] - maximum[r]);
-        float rescale = exp(previous - maximum[r]);
+        float rescale = exp(previous[r] - maximum[r]);
+        total[r] *= rescale;
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
             sums[r * V_LANE_QUADS + i] *= rescale;
     }
+    for (uint distance = LANES; distance < LANES * slots_together(); distance *= 2) {
+        [[unroll]] for (uint r = 0; r < ROWS; ++r)
+            total[r] += subgroupShuffleXor(total[r], distance);
+    }
+    if (gl_SubgroupInvocationID == 0) {
+        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+            subgroup_maxima[r * SLOTS + gl_SubgroupID] = maximum[r];
+            subgroup_totals[r * SLOTS + gl_SubgroupID] = total[r];
+        }
+    }
+}
+
+// Whether the workgroup has seen no key of a row. A total is 0, at least 1, or NaN.
+bool is_hidden(uint r)
+{
+    bool hidden = true;
+    for (uint g = 0; g < gl_NumSubgroups; ++g)
+        hidden = hidden && subgroup_totals[r * SLOTS + g] == 0.0;
+    return hidden;
 }
 
 // Sets the sums of a fully masked row to the sums of all values in the split.
 void add_all_values(work w)
 {
     bool needed = false;
+    bool hidden[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        needed = needed || total[r] == 0.0;
+        hidden[r] = is_hidden(r);
+        needed = needed || hidden[r];
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
-            sums[r * V_LANE_QUADS + i] = total[r] == 0.0 ? vec4(0.0) : sums[r * V_LANE_QUADS + i];
+            sums[r * V_LANE_QUADS + i] = hidden[r] ? vec4(0.0) : sums[r * V_LANE_QUADS + i];
     }
     uint end = needed ? split_begin(p.k_len, w.split + 1) : 0;
     for (uint key = split_begin(p.k_len, w.split) + slot(); key < end; key += SLOTS) {
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
-            vec4 value = v_quad(fetch_any_value(key, i / VECTOR_QUADS), i % VECTOR_QUADS);
+            vec4 value = v_quad(fetch_any_value(w, key, i / VECTOR_QUADS), i % VECTOR_QUADS);
             [[unroll]] for (uint r = 0; r < ROWS; ++r)
-                sums[r * V_LANE_QUADS + i] += total[r] == 0.0 ? value : vec4(0.0);
+                sums[r * V_LANE_QUADS + i] += hidden[r] ? value : vec4(0.0);
         }
     }
 }
 
-void share_sums(uint r)
+void join_sums()
 {
+    for (uint distance = LANES; distance < LANES * slots_together(); distance *= 2) {
+        [[unroll]] for (uint i = 0; i < ROWS * V_LANE_QUADS; ++i)
+            sums[i] += subgroupShuffleXor(sums[i], distance);
+    }
+}
+
+// Of the rows from `begin` on each slot of a subgroup shares one.
+void share_sums(uint begin)
+{
+    uint own = gl_SubgroupInvocationID / LANES, first = (own * gl_NumSubgroups + gl_SubgroupID) * V_QUADS;
     [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
         uint vector = lane() + LANES * (i / VECTOR_QUADS);
-        if (V_VECTORS % LANES == 0 || vector < V_VECTORS)
-            slot_sums[slot() * V_QUADS + vector * VECTOR_QUADS + i % VECTOR_QUADS] = sums[r * V_LANE_QUADS + i];
+        vec4 chosen = sums[i];
+        [[unroll]] for (uint r = 1; r < ROWS; ++r)
+            chosen = mix(chosen, sums[r * V_LANE_QUADS + i], bvec4(r == begin + own));
+        if (begin + own < ROWS && (V_VECTORS % LANES == 0 || vector < V_VECTORS))
+            subgroup_sums[first + vector * VECTOR_QUADS + i % VECTOR_QUADS] = chosen;
     }
 }
 
-// A column of the row that the slots share.
-float column_sum(uint r, uint col)
+// Of a row, what all subgroups have for a column.
+struct column {
+    float value;
+    float maximum;
+    float total;
+};
+
+column join_subgroups(uint begin, uint r, uint col)
 {
-    float value = 0.0;
-    for (uint s = 0; s < SLOTS; ++s)
-        value += slot_sums[s * V_QUADS + col / 4][col % 4];
-    return is_nan(total[r]) ? nan_value() : value;
+    column all = column(0.0, LOWEST, 0.0);
+    for (uint g = 0; g < gl_NumSubgroups; ++g)
+        all.maximum = max(all.maximum, subgroup_maxima[r * SLOTS + g]);
+    for (uint g = 0; g < gl_NumSubgroups; ++g) {
+        float factor = exp(subgroup_maxima[r * SLOTS + g] - all.maximum);
+        all.total += subgroup_totals[r * SLOTS + g] * factor;
+        all.value += subgroup_sums[((r - begin) * gl_NumSubgroups + g) * V_QUADS + col / 4][col % 4] * factor;
+    }
+    if (is_nan(all.total))
+        all.value = nan_value();
+    return all;
 }
 
-void store_row(work w, uint r)
+void store_column(work w, uint r, uint col, column all)
 {
     row_view view = view_row(w, w.first_row + r);
-    uint first = w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head;
-    bool hidden = total[r] == 0.0;
-    float factor = hidden ? 1.0 : 1.0 / total[r];
+    bool hidden = all.total == 0.0;
+    float value = all.value / (hidden ? 1.0 : all.total);
     if (hidden && FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
-        factor = 1.0 / float(p.k_len);
-    for (uint col = gl_LocalInvocationID.x; col < V_HEAD_DIM; col += LOCAL_SIZE) {
-        float value = column_sum(r, col) * factor;
-        if (hidden && FULLY_MASKED != VKF_SHADER_FULLY_MASKED_UNIFORM)
-            value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
-        out_store(first + col, value);
-    }
+        value = all.value / float(p.k_len);
+    else if (hidden)
+        value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
+    out_store(w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head + col, value);
 }
 
 // The first of a row's parts.
@@ -387,14 +470,44 @@ uint first_part(work w, uint row)
     return ((w.b * p.heads + view.h) * p.q_len + view.l) * p.splits * PART_STRIDE;
 }
 
-void store_part(work w, uint r)
+void store_part(work w, uint r, uint col, column all)
 {
     uint first = first_part(w, w.first_row + r) + w.split * PART_STRIDE;
-    for (uint col = gl_LocalInvocationID.x; col < V_HEAD_DIM; col += LOCAL_SIZE)
-        PART_STORE(first + col, column_sum(r, col));
-    if (gl_LocalInvocationID.x == 0) {
-        PART_STORE(first + V_HEAD_DIM, maximum[r]);
-        PART_STORE(first + V_HEAD_DIM + 1, total[r]);
+    PART_STORE(first + col, all.value);
+    if (col == 0) {
+        PART_STORE(first + V_HEAD_DIM, all.maximum);
+        PART_STORE(first + V_HEAD_DIM + 1, all.total);
+    }
+}
+
+// Of rows begin to end - 1, which are shared.
+void store_rows(work w, uint begin, uint end)
+{
+    for (uint at = gl_LocalInvocationID.x; at < (end - begin) * V_HEAD_DIM; at += LOCAL_SIZE) {
+        uint r = begin + at / V_HEAD_DIM, col = at % V_HEAD_DIM;
+        column all = join_subgroups(begin, r, col);
+        if (PARTIAL != 0)
+            store_part(w, r, col, all);
+        else
+            store_column(w, r, col, all);
+    }
+}
+
+void join_slots(work w)
+{
+    uint rows = min(ROWS, row_count() - w.first_row);
+    join_totals();
+    if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM) {
+        barrier();
+        add_all_values(w);
+    }
+    join_sums();
+    for (uint begin = 0; begin < rows; begin += slots_together()) {
+        if (begin > 0)
+            barrier();
+        share_sums(begin);
+        barrier();
+        store_rows(w, begin, min(begin + slots_together(), rows));
     }
 }
 
@@ -410,27 +523,8 @@ void main()
     walk v = view_walk(w);
     k_first = w.b * p.k_batch + w.kv_head * p.k_head;
     v_first = w.b * p.v_batch + w.kv_head * p.v_head;
-    if (FRESH != 0) {
-        bool kept = w.split == 0 && w.first_row == 0;
-        if (kept || visits_fresh_keys(v))
-            make_fresh_keys(w, kept);
-    }
-    start(w);
     attend(w, v);
-    join_slots();
-    if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
-        add_all_values(w);
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        if (w.first_row + r < row_count()) {
-            share_sums(r);
-            barrier();
-            if (PARTIAL != 0)
-                store_part(w, r);
-            else
-                store_row(w, r);
-            barrier();
-        }
-    }
+    join_slots(w);
 #ifdef ATTENTION_DECODE_JOINED
     if (is_last_workgroup(w))
         join_parts(w);

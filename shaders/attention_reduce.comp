@@ -33,7 +33,7 @@ shared uint seen[LOCAL_SIZE]; // whether there was a key in some part
 shared float sums[LOCAL_SIZE];
 shared float totals[LOCAL_SIZE];
 
-// The same as view_parts(), by all invocations of the workgroup together.
+// By all invocations of the workgroup together.
 parts_view view_parts_together(parts row)
 {
     uint lane = gl_LocalInvocationID.x;
@@ -88,9 +88,8 @@ void reduce_row(parts row, uint out_first)
 #else
 void reduce_row(parts row, uint out_first)
 {
-    parts_view view = view_parts(row);
     for (uint col = gl_LocalInvocationID.x; col < p.v_head_dim; col += gl_WorkGroupSize.x)
-        out_store(out_first + col, join_column(row, col, view));
+        out_store(out_first + col, join_column(row, col));
 }
 #endif
 

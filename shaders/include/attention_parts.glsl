@@ -44,12 +44,16 @@ struct parts_view {
     bool masked; // none of them saw a key
 };
 
-// Adds a part. One that saw no key counts for nothing unless all parts saw none.
+// Adds a part. One that saw no key counts for nothing unless all parts saw none. Without branches, as are the functions
+// below: what few invocations do at the end, everything waits for.
 void add_part(inout share s, column_part own, parts_view view)
 {
-    float factor = view.masked ? 1.0 : exp(own.maximum - view.maximum);
-    s.total += is_nan(own.total) ? own.total : own.total * factor;
-    s.sum += view.masked || own.total != 0.0 ? own.value * factor : 0.0;
+    float difference = own.maximum - view.maximum, factor = exp(view.masked ? 0.0 : difference);
+    float value = own.value * factor, total = own.total, scaled = total * factor;
+    bool broken = is_nan(total), counts = own.total != 0.0;
+    counts = view.masked || counts;
+    s.total += broken ? total : scaled;
+    s.sum += counts ? value : 0.0;
 }
 
 // The element of the output whose share all parts have been added to.
@@ -64,33 +68,36 @@ float joined(share s, parts_view view)
 
 const uint PARTS_UNROLL = 8; // parts that an invocation has on their way from memory at once
 
-parts_view view_parts(parts row)
+// Brings what parts before have to the view of more of them.
+void change_view(inout share s, parts_view before, parts_view view)
 {
-    parts_view view = parts_view(part_maximum(row, 0), true);
-    for (uint split = 0; split < p.splits; split += PARTS_UNROLL) {
-        float maxima[PARTS_UNROLL], totals[PARTS_UNROLL];
-        [[unroll]] for (uint i = 0; i < PARTS_UNROLL; ++i) {
-            maxima[i] = part_maximum(row, min(split + i, p.splits - 1));
-            totals[i] = part_total(row, min(split + i, p.splits - 1));
-        }
-        [[unroll]] for (uint i = 0; i < PARTS_UNROLL; ++i) {
-            view.maximum = max(view.maximum, maxima[i]);
-            view.masked = view.masked && totals[i] == 0.0;
-        }
-    }
-    return view;
+    float factor = exp(before.maximum - view.maximum), sum = s.sum * factor;
+    bool forgotten = before.masked && !view.masked;
+    s.total *= factor;
+    s.sum = forgotten ? 0.0 : sum;
 }
 
-float join_column(parts row, uint col, parts_view view)
+float join_column(parts row, uint col)
 {
     share s = share(0.0, 0.0);
+    parts_view view = parts_view(part_maximum(row, 0), true);
     for (uint split = 0; split < p.splits; split += PARTS_UNROLL) {
         column_part loaded[PARTS_UNROLL];
+        parts_view before = view;
         [[unroll]] for (uint i = 0; i < PARTS_UNROLL; ++i)
             loaded[i] = load_part(row, min(split + i, p.splits - 1), col);
         [[unroll]] for (uint i = 0; i < PARTS_UNROLL; ++i) {
-            if (split + i < p.splits)
-                add_part(s, loaded[i], view);
+            bool hidden = loaded[i].total == 0.0;
+            view.maximum = max(view.maximum, loaded[i].maximum);
+            view.masked = view.masked && hidden;
+        }
+        change_view(s, before, view);
+        [[unroll]] for (uint i = 0; i < PARTS_UNROLL; ++i) {
+            float value = loaded[i].value, total = loaded[i].total;
+            bool beyond = split + i >= p.splits;
+            value = beyond ? 0.0 : value;
+            total = beyond ? 0.0 : total;
+            add_part(s, column_part(value, loaded[i].maximum, total), view);
         }
     }
     return joined(s, view);

@@ -3,17 +3,18 @@
 #ifndef VKF_FRESH_KEYS_GLSL
 #define VKF_FRESH_KEYS_GLSL
 
-// Elements col .. col + 3 of a head of position i that begins at `first` in q, rotated.
+// Elements col .. col + 3 of a head of position i that begins at `first` in q, rotated. Without branches, so that all
+// that is loaded is on its way at once.
 vec4 load_rotated(uint first, uint col, uint i)
 {
     uint half_dim = p.rotary_dim / 2;
+    bool low = col < half_dim, rotated = col < p.rotary_dim;
+    uint other_col = low ? col + half_dim : col - half_dim, angle_col = low ? col : other_col;
+    uint angle = (p.first_position + i) * p.rotary_dim + (rotated ? angle_col : 0);
     vec4 own = q_load4(first + col);
-    if (col >= p.rotary_dim)
-        return own;
-    bool low = col < half_dim;
-    vec4 other = q_load4(first + (low ? col + half_dim : col - half_dim));
-    uint angle = (p.first_position + i) * p.rotary_dim + (low ? col : col - half_dim);
-    return own * table_load4(angle) + (low ? -other : other) * table_load4(angle + half_dim);
+    vec4 other = q_load4(first + (rotated ? other_col : col));
+    vec4 turned = own * table_load4(angle) + (low ? -1.0 : 1.0) * other * table_load4(angle + half_dim);
+    return mix(own, turned, bvec4(rotated));
 }
 
 vec4 load_query(uint first, uint col, uint i)
@@ -39,59 +40,46 @@ uvec4 stored_vector(vec4 quads[VECTOR_QUADS])
 }
 #endif
 
-// Of query and key i: a vector of the key as k will have it, and one of the value.
-uvec4 make_key(work w, uint i, uint vector)
+// Vectors c of a lane, as fetch_key() and fetch_value() have them, of a fresh key as k and v will have it.
+uvec4 make_key(work w, uint key, uint c)
 {
+    uint i = key - p.fresh_first, vector = lane() + LANES * c;
     uint first = w.b * p.q_batch + i * p.q_row + p.k_fresh + w.kv_head * HEAD_DIM;
     vec4 quads[VECTOR_QUADS];
     [[unroll]] for (uint quad = 0; quad < VECTOR_QUADS; ++quad)
-        quads[quad] = load_rotated(first, (vector * VECTOR_QUADS + quad) * 4, i);
-    return stored_vector(quads);
+        quads[quad] = load_rotated(first, (min(vector, VECTORS - 1) * VECTOR_QUADS + quad) * 4, i);
+    return ALL_LANES || vector < VECTORS ? stored_vector(quads) : uvec4(0);
 }
 
-uvec4 make_value(work w, uint i, uint vector)
+uvec4 make_value(work w, uint key, uint c)
 {
-    uint first = w.b * p.q_batch + i * p.q_row + p.v_fresh + w.kv_head * V_HEAD_DIM;
+    uint first = w.b * p.q_batch + (key - p.fresh_first) * p.q_row + p.v_fresh + w.kv_head * V_HEAD_DIM;
+    uint vector = min(lane() + LANES * c, V_VECTORS - 1);
     vec4 quads[VECTOR_QUADS];
     [[unroll]] for (uint quad = 0; quad < VECTOR_QUADS; ++quad)
         quads[quad] = q_load4(first + (vector * VECTOR_QUADS + quad) * 4);
     return stored_vector(quads);
 }
 
-const uint FRESH_VECTORS = VECTORS + V_VECTORS; // of a key and its value
-
-shared uvec4 fresh_vectors[FRESH * FRESH_VECTORS + 1]; // (FRESH, FRESH_VECTORS)
-
-// Makes the fresh keys and values of the key head, and with `kept` brings them to their places in k and v.
-void make_fresh_keys(work w, bool kept)
+// Bring them to their places.
+void keep_key(uint key, uint c, uvec4 made)
 {
-    for (uint at = gl_LocalInvocationID.x; at < p.q_len * FRESH_VECTORS; at += LOCAL_SIZE) {
-        uint i = at / FRESH_VECTORS, vector = at % FRESH_VECTORS, key = p.fresh_first + i;
-        bool of_key = vector < VECTORS;
-        uvec4 made = of_key ? make_key(w, i, vector) : make_value(w, i, vector - VECTORS);
-        fresh_vectors[at] = made;
-        if (kept && of_key)
-            k_kept[(k_offset + k_first + key * p.k_row) / VECTOR + vector] = made;
-        else if (kept)
-            v_kept[(v_offset + v_first + key * p.v_row) / VECTOR + vector - VECTORS] = made;
-    }
-    barrier();
-}
-
-// Vectors c of a lane, as fetch_key() and fetch_value() have them, of keys of which some are fresh.
-uvec4 fetch_any_key(uint key, uint c)
-{
-    if (FRESH == 0 || key < p.fresh_first)
-        return fetch_key(key, c);
     uint vector = lane() + LANES * c;
-    return ALL_LANES || vector < VECTORS ? fresh_vectors[(key - p.fresh_first) * FRESH_VECTORS + vector] : uvec4(0);
+    if (ALL_LANES || vector < VECTORS)
+        k_kept[(k_offset + k_first + key * p.k_row) / VECTOR + vector] = made;
 }
 
-uvec4 fetch_any_value(uint key, uint c)
+void keep_value(uint key, uint c, uvec4 made)
 {
-    if (FRESH == 0 || key < p.fresh_first)
-        return fetch_value(key, c);
-    return fresh_vectors[(key - p.fresh_first) * FRESH_VECTORS + VECTORS + min(lane() + LANES * c, V_VECTORS - 1)];
+    uint vector = lane() + LANES * c;
+    if (V_VECTORS % LANES == 0 || vector < V_VECTORS)
+        v_kept[(v_offset + v_first + key * p.v_row) / VECTOR + vector] = made;
+}
+
+// Of a key that is fresh or not.
+uvec4 fetch_any_value(work w, uint key, uint c)
+{
+    return FRESH == 0 || key < p.fresh_first ? fetch_value(key, c) : make_value(w, key, c);
 }
 
 #endif

@@ -41,8 +41,7 @@ void join_parts(work w)
     for (uint at = gl_LocalInvocationID.x; at < rows * V_HEAD_DIM; at += LOCAL_SIZE) {
         uint row = w.first_row + at / V_HEAD_DIM, col = at % V_HEAD_DIM;
         row_view view = view_row(w, row);
-        parts of_row = parts(first_part(w, row), PART_STRIDE);
-        float value = join_column(of_row, col, view_parts(of_row));
+        float value = join_column(parts(first_part(w, row), PART_STRIDE), col);
         out_store(w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head + col, value);
     }
 }

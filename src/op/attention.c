@@ -133,7 +133,7 @@ static vkf_status divide(vkf__work *work, const vkf__attention_args *args, divis
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &out->variant));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, rows_per_group(args, &out->variant), &rows));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, args->fresh.present ? args->q_len : 0, &fresh));
-    const uint64_t now = vkf__attention_splits_worth_it(args);
+    const uint64_t now = vkf__attention_splits_worth_it(work->context, args);
     out->rows = (uint32_t)rows;
     out->fresh = (uint32_t)fresh;
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, row_blocks(args, out), &out->most_blocks));

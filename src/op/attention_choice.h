@@ -4,8 +4,8 @@
 
 #include "op/attention.h"
 
-// Into how many parts the keys are worth dividing, whatever the device.
-uint64_t vkf__attention_splits_worth_it(const vkf__attention_args *args);
+// Into how many parts the keys are worth dividing, however large the device.
+uint64_t vkf__attention_splits_worth_it(const vkf_context *context, const vkf__attention_args *args);
 
 // The problem of keys in this many parts, which the same kernel puts together where `joined`, and its types as in
 // vkf__attention_problem().

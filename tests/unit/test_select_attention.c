@@ -37,6 +37,9 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes16");
     caps.min_subgroup_size = 8;
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/wide8");
+    caps.max_subgroup_size = 256; // not all would be full
+    assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/few128");
+    caps.max_subgroup_size = 64;
     caps.min_subgroup_size = 4;
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/wide4");
     problem.m = 9;
@@ -106,25 +109,28 @@ static void test_attention_rows_fit_registers_on_a_gpu(void **state)
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/q4k4");
 }
 
-// The keys of few queries are divided until each core of a GPU has two workgroups, and no finer than 128 keys.
+// The keys of few queries are divided until each core of a GPU has a workgroup, and no finer than 64 keys; on a
+// processor than 128.
 static void test_attention_splits_by_cores(void **state)
 {
     static const struct {
         bool processor;
         uint32_t cores, batch, heads, kv_heads, q_len, k_len, splits;
     } rows[] = {
-        {false, 128, 1, 32, 8, 1, 4096, 32},  // 8 workgroups of 4 rows: 256 of them
-        {false, 132, 1, 32, 8, 1, 32768, 33}, //
-        {false, 128, 1, 32, 8, 1, 1024, 8},   // by keys
-        {false, 128, 1, 32, 8, 1, 127, 1},    //
-        {false, 128, 8, 32, 8, 1, 4096, 4},   // a batch fills cores, too
-        {false, 128, 1, 32, 32, 1, 4096, 8},  //
-        {false, 128, 1, 32, 8, 8, 4096, 16},  // 32 rows to a key head: two workgroups
-        {false, 8, 1, 32, 8, 1, 4096, 2},     // a phone
+        {false, 128, 1, 32, 8, 1, 4096, 16},  // 8 workgroups of 4 rows: 128 of them
+        {false, 132, 1, 32, 8, 1, 32768, 16}, //
+        {false, 128, 1, 32, 8, 1, 575, 8},    // by keys
+        {false, 128, 1, 32, 8, 1, 63, 1},     //
+        {false, 128, 8, 32, 8, 1, 4096, 2},   // a batch fills cores, too
+        {false, 128, 1, 32, 32, 1, 4096, 4},  //
+        {false, 128, 1, 32, 8, 8, 4096, 8},   // 32 rows to a key head: two workgroups
+        {false, 8, 1, 32, 8, 1, 4096, 1},     // a phone
+        {false, 4, 1, 32, 8, 1, 4096, 1},     //
         {false, 128, 1, 32, 8, 9, 4096, 1},   // 288 rows
         {false, 128, 1, 4, 4, 9, 4096, 8},    // 36 rows of 256
         {true, 128, 1, 32, 8, 1, 4096, 1},    //
         {true, 128, 1, 4, 4, 1, 4096, 8},     //
+        {true, 128, 1, 4, 4, 1, 575, 4},      //
         {false, 128, 1, 32, 8, 0, 4096, 1},   //
     };
     message_record record;
