@@ -7,12 +7,12 @@
 // a subgroup by shuffles, and what comes of them through shared memory, as many rows at once as a subgroup has slots.
 //
 // Invariants (the registry checks them): LANES is a power of two and no more than the smallest subgroup; the largest
-// divides the local size, so that all subgroups are full; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
-// entries of the batch begin at multiples of 16 bytes, and a width is a multiple of 16 bytes. Queries: in quads.
-// Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes. With splits > 1, PARTIAL is set
-// and out is f32. The kernel that joins the parts itself (ATTENTION_DECODE_JOINED) has 4 bytes more, and its out is
-// what it is otherwise.
-// Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
+// divides the local size, so that all subgroups are full; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are
+// read by vectors alone: rows, heads and entries of the batch begin at multiples of 16 bytes, and a width is a multiple
+// of 16 bytes. Queries: in quads. Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes.
+// With splits > 1, PARTIAL is set and out is f32. The kernel that joins the parts itself (ATTENTION_DECODE_JOINED) has
+// 4 bytes more, and its out is what it is otherwise. Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads
+// / ROWS) * splits * kv_heads * batch workgroups.
 //
 // With FRESH fresh keys have steps of their own after all others. In these the lanes of a slot make a key and its value
 // in the place of loading them, so that nothing waits for another workgroup or for a barrier. The workgroup of a key

@@ -9,8 +9,8 @@
 #define ROWS_TO_FILL_A_DEVICE 256u
 #define ROWS_TO_FILL_A_PROCESSOR 32u
 // Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets no
-// more than one workgroup: on an H200 of 132 cores, a query of 32 heads of width 64 over 8 key heads took 29 us over 4096
-// keys in 16 parts and 34 us in 32, over 16384 keys 79 us and 81 us.
+// more than one workgroup: on an H200 of 132 cores, a query of 32 heads of width 64 over 8 key heads took 29 us over
+// 4096 keys in 16 parts and 34 us in 32, over 16384 keys 79 us and 81 us.
 #define FEW_QUERIES 8u
 // Rows of heads that share keys, which a workgroup takes at once, roughly.
 #define ROWS_OF_A_GROUP 16u
