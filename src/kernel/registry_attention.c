@@ -98,7 +98,11 @@ static bool attention_tiled_valid(const vkf__config *config)
 // over 1024 keys in 15 and 17, over 4096 in 29 and 31.
 #define HALF_KEYS_CONFIGS(two_keys_)                                                                             \
     {.name = "lanes8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8), .max_k = 64, .min_registers = two_keys_}, \
-        {.name = "lanes16", .local_size = 128, ATTENTION_DECODE_TILE(2, 16), .min_registers = two_keys_},        \
+        {.name = "lanes16",                                                                                      \
+         .local_size = 128,                                                                                      \
+         ATTENTION_DECODE_TILE(2, 16),                                                                           \
+         .max_k = 128,                                                                                           \
+         .min_registers = two_keys_},                                                                            \
         {.name = "lanes8k1", .local_size = 128, ATTENTION_DECODE_TILE(1, 8), .max_k = 64, .min_registers = 96},  \
         {.name = "lanes16k1", .local_size = 128, ATTENTION_DECODE_TILE(1, 16), .min_registers = 96},             \
         {.name = "row8", .local_size = 256, ATTENTION_DECODE_ROW(2, 8), .max_k = 64},                            \
