@@ -171,6 +171,26 @@ int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
     return failed ? failed : vkf_test_gpu_create(gpu, desc);
 }
 
+// A fixture's function has no argument for another.
+static CMFixtureFunction group_teardown;
+static bool group_teardown_failed;
+
+static int noted_teardown(void **state)
+{
+    const int result = group_teardown(state);
+    group_teardown_failed = result != 0;
+    return result;
+}
+
+int vkf_test_run_group(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                       CMFixtureFunction teardown)
+{
+    group_teardown = teardown;
+    group_teardown_failed = false;
+    const int failed = _cmocka_run_group_tests(name, tests, count, setup, teardown ? noted_teardown : NULL);
+    return failed + group_teardown_failed;
+}
+
 int vkf_test_gpu_setup(void **state)
 {
     vkf_test_gpu *gpu = malloc(sizeof *gpu);

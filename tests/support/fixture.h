@@ -40,6 +40,15 @@ typedef struct vkf_test_gpu {
     const char *masks[VKF_TEST_MAX_MASKS];
 } vkf_test_gpu;
 
+// cmocka tells of a group's tear-down that fails, and gives 0 all the same. Here it counts as one more failure.
+int vkf_test_run_group(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                       CMFixtureFunction teardown);
+#undef cmocka_run_group_tests
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, setup, teardown) \
+    vkf_test_run_group(name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+#define cmocka_run_group_tests(tests, setup, teardown) cmocka_run_group_tests_name(#tests, tests, setup, teardown)
+
 // Group set-up and tear-down for cmocka_run_group_tests(): *state becomes a vkf_test_gpu.
 int vkf_test_gpu_setup(void **state);
 int vkf_test_gpu_teardown(void **state);
