@@ -8,10 +8,13 @@
 // With fewer rows than this, the keys of a row are divided among several workgroups. A processor has few cores to fill.
 #define ROWS_TO_FILL_A_DEVICE 256u
 #define ROWS_TO_FILL_A_PROCESSOR 32u
-// Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets no
-// more than one workgroup: on an H200 of 132 cores, a query of 32 heads of width 64 over 8 key heads took 29 us over
-// 4096 keys in 16 parts and 34 us in 32, over 16384 keys 79 us and 81 us.
+// Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets four
+// workgroups, so that some wait for memory while others work, as long as the parts of a row are not too many to be put
+// together: on an H200 a query of 32 heads of width 64 over 8 key heads took 29 us over 4096 keys in 16 parts, 34 us in
+// 32 and 52 us in 64; over 16384 keys 79, 81 and 97 us.
 #define FEW_QUERIES 8u
+#define GROUPS_OF_A_CORE 4u
+#define MAX_DECODE_PARTS 16u
 // Rows of heads that share keys, which a workgroup takes at once, roughly.
 #define ROWS_OF_A_GROUP 16u
 // The widest head that the kernels take: they unroll over it, and attention_tiled has shared memory for no more.
@@ -88,7 +91,8 @@ static uint64_t splits_to_fill(const vkf_context *context, const vkf__attention_
     const uint64_t rows_of_keys = (uint64_t)args->heads / args->kv_heads * args->q_len;
     const uint64_t groups =
         (uint64_t)args->batch * args->kv_heads * ((rows_of_keys + ROWS_OF_A_GROUP - 1) / ROWS_OF_A_GROUP);
-    return at_least_one(vkf__selector_cores(&selector) / groups);
+    const uint64_t parts = ((uint64_t)GROUPS_OF_A_CORE * vkf__selector_cores(&selector) + groups - 1) / groups;
+    return parts < MAX_DECODE_PARTS ? parts : MAX_DECODE_PARTS;
 }
 
 uint64_t vkf__attention_splits_worth_it(const vkf_context *context, const vkf__attention_args *args)

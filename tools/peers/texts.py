@@ -195,12 +195,14 @@ class Vkformer:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def generate(self, work, env=(), times=1):
-        text = " ".join("t%d" % (1 + 7 * i % (self.models.sizes["vocab"] - 1)) for i in range(work["prompt"]))
+        # No text begins as another does: what they share would not run again.
+        text = "".join(" ".join("t%d" % (1 + (7 * i + 13 * row) % (self.models.sizes["vocab"] - 1))
+                                for i in range(work["prompt"])) + "\n" for row in range(times))
         done = run_measured(self.place, [self.program, "run", self.models.directory, "-", "--batch", 1, "--dtype",
                                          work["dtype"], "--max-new-tokens", work["new"], "--context",
                                          work["prompt"] + work["new"], "--timing", "--json",
                                          *(["--quantize", work["blocks"]] if work["blocks"] else [])],
-                            env, text=(text + "\n") * times)
+                            env, text=text)
         made = [(result["prompt_tokens"], len(result["tokens"])) for result in self.results(done)]
         if made != [(work["prompt"], work["new"])] * times:
             raise Unavailable("ran and made %s tokens" % made)
