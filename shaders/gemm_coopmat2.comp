@@ -58,8 +58,8 @@ READ(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 #endif
 
-// The depth of a step whose loads are clamped. A compiler unrolls those for seconds: half of a tile's depth takes it
-// half the time.
+// The depth of a step whose loads are clamped. A compiler unrolls those for seconds: NVIDIA's took 6.6 s for all loops
+// of 128 x 256 tiles with a depth of 64, and 3.2 s with 32.
 #ifdef TENSOR_ADDRESSING
 #define SCOPE gl_ScopeWorkgroup
 const uint CLAMPED_K = TILE_K / 2;

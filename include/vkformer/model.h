@@ -283,7 +283,6 @@ VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_
 // The precision that the model was loaded with, which AUTO has become. F32 for NULL.
 VKF_API vkf_model_precision vkf_model_get_precision(const vkf_model *model);
 
-// The kinds of attention whose weights a session can keep; each is a bit.
 // What the model's files say of it, by key: a member of config.json ("architectures"), a member of an object in it by
 // its path ("rope_scaling.factor"), or a string that safetensors files have beside their tensors ("format",
 // "modelspec.title"), looked for in this order. A string is given without quotes, anything else as JSON. *inout_bytes
@@ -294,6 +293,7 @@ VKF_API vkf_model_precision vkf_model_get_precision(const vkf_model *model);
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *inout_bytes,
                                                      char *out_text);
 
+// The kinds of attention whose weights a session can keep; each is a bit.
 typedef enum vkf_attention_kind {
     VKF_ATTENTION_CROSS = 1,   // of SEQ2SEQ and TRANSFORMER: the decoder's, over the source
     VKF_ATTENTION_ENCODER = 2, // self attention; of all but DECODER

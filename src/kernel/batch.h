@@ -10,6 +10,7 @@ typedef struct vkf__batch {
     size_t count;
     size_t work_capacity, capacity;
     VkCommandBuffer joined; // of all works; null: there is none
+    double most_flops;      // of a run of the largest sizes; set by the owner
 } vkf__batch;
 
 // Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.

@@ -95,7 +95,7 @@ static bool attention_tiled_valid(const vkf__config *config)
 // A lane has one vector of 16 bytes of a key, or as many more as the subgroup is too small for that. Two keys at once
 // take more registers beside queries in f32: two_keys_ is what a device has to have for them. 128 invocations: of 32
 // heads over 8 key heads of width 64 in f16, an H200 computed a query over 544 keys in 14 us, and in 17 us with 256;
-// over 1024 keys in 15 and 17, over 4096 in 29 and 31.
+// over 1024 keys in 15 and 17, over 4096 in 29 and 31, when slots were joined through shared memory alone.
 #define HALF_KEYS_CONFIGS(two_keys_)                                                                             \
     {.name = "lanes8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8), .max_k = 64, .min_registers = two_keys_}, \
         {.name = "lanes16",                                                                                      \

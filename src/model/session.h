@@ -274,6 +274,8 @@ VKF_MUST_CHECK vkf_status vkf__session_watch(vkf_model *model, const vkf_session
 
 // session_flight.c ---------------------------------------------------------------------------------------------------
 
+// The operations of a run with the parameters that were written last.
+double vkf__session_work_flops(const vkf__work *work);
 // Writes the sizes into a group's stages, submits them and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);

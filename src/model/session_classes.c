@@ -154,7 +154,9 @@ static vkf_status build_stage(vkf_session *session, size_t index, uint32_t class
     work->follows = index > session->group_begin[stage->group];
     work->followed = index + 1 < session->group_begin[stage->group + 1];
     VKF_RETURN_IF_ERROR(vkf__work_record_own(work, &session->flights[flight].submission));
-    VKF_RETURN_IF_ERROR(vkf__batch_add(&session->flights[flight].batches[stage->group][class], work));
+    vkf__batch *batch = &session->flights[flight].batches[stage->group][class];
+    VKF_RETURN_IF_ERROR(vkf__batch_add(batch, work));
+    batch->most_flops += vkf__session_work_flops(work);
     session->record_count++;
     return VKF_OK;
 }

@@ -21,7 +21,7 @@ static vkf_status write_sizes(vkf_session *session, const vkf__flight *flight)
     return VKF_OK;
 }
 
-static double flops_of(const vkf__work *work)
+double vkf__session_work_flops(const vkf__work *work)
 {
     double flops = 0;
     for (uint32_t i = 0; i < work->plan.node_count; i++) {
@@ -32,13 +32,14 @@ static double flops_of(const vkf__work *work)
     return flops;
 }
 
-// Where the part of a batch ends that begins there: all that is left or, where that is more, the context's limit.
+// Where the part of a batch ends that begins there: all that is left or, where that is more, the context's limit. Runs
+// that cannot reach it, as steps of decoding, are not added up.
 static size_t part_end(const vkf_session *session, const vkf__batch *batch, size_t begin)
 {
     const double limit = session->context->submission_flops;
     double flops = 0;
-    for (size_t i = begin; limit > 0 && i < batch->count; i++) {
-        flops += flops_of(batch->works[i]);
+    for (size_t i = begin; limit > 0 && batch->most_flops > limit && i < batch->count; i++) {
+        flops += vkf__session_work_flops(batch->works[i]);
         if (i > begin && flops > limit)
             return i;
     }

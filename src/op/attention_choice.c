@@ -11,7 +11,7 @@
 // Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets four
 // workgroups, so that some wait for memory while others work, as long as the parts of a row are not too many to be put
 // together: on an H200 a query of 32 heads of width 64 over 8 key heads took 29 us over 4096 keys in 16 parts, 34 us in
-// 32 and 52 us in 64; over 16384 keys 79, 81 and 97 us.
+// 32 and 52 us in 64; over 16384 keys 79, 81 and 97 us (as below, before slots were joined by shuffles).
 #define FEW_QUERIES 8u
 #define GROUPS_OF_A_CORE 4u
 #define MAX_DECODE_PARTS 16u
