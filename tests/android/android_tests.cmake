@@ -14,7 +14,7 @@ foreach(architecture arm64 x86_64)
                            ${PROJECT_BINARY_DIR}/shaders ${android_work} android-${architecture} ${architecture}
                            ${VKF_ANDROID_SYSROOT})
     set_tests_properties(android.${architecture} PROPERTIES FIXTURES_SETUP android SKIP_RETURN_CODE 77 TIMEOUT 1200
-                         PROCESSORS 2 COST 50)
+                         COST 50)
 endforeach()
 
 vkf_add_packaging_test(android.aar ${VKF_PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/test_aar ${CMAKE_COMMAND}

@@ -8,4 +8,4 @@ if(VKF_TEST_EVERY_PROFILE)
 endif()
 add_test(NAME arm64 COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_emulated ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
          ${VKF_ARM64_ROOT} ${PROJECT_BINARY_DIR}/shaders ${PROJECT_BINARY_DIR}/packaging/arm64 ${emulated_programs})
-set_tests_properties(arm64 PROPERTIES LABELS gpu TIMEOUT ${emulated_timeout} SKIP_RETURN_CODE 77 PROCESSORS 2 COST 100)
+set_tests_properties(arm64 PROPERTIES LABELS gpu TIMEOUT ${emulated_timeout} SKIP_RETURN_CODE 77 COST 100)

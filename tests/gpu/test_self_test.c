@@ -55,9 +55,17 @@ static bool takes_halves_from_words(const vkf__kernel *kernel)
     return strstr(kernel->name, "f16p") && !vkf_test_all();
 }
 
+// A kernel that reads one type and writes another reads as one kernel of its family does, and writes as another.
+// VKF_TEST_ALL=1: all.
+static bool is_between_types(const vkf__kernel *kernel)
+{
+    return kernel->type_count > 2 && kernel->types[0] != kernel->types[kernel->type_count - 1] && !vkf_test_all();
+}
+
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel);
+    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel) &&
+           !is_between_types(kernel);
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many
