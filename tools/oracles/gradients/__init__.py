@@ -1,0 +1,1 @@
+"""What tools/oracles/gradient is made of."""
