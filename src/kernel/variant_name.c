@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/edit_distance.h"
+
 #define NAME_BYTES 160
 #define NEAR_COUNT 4
 
@@ -39,33 +41,10 @@ vkf__variant_matches vkf__variants_named(const char *beginning)
     return matches;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-// Levenshtein's distance: the fewest characters to insert, remove or replace. Only the beginning of a long `b` counts.
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_BYTES + 1], length = least(strlen(b), NAME_BYTES);
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t replaced = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
-        }
-    }
-    return row[length];
-}
-
 // Keeps the list sorted, nearest first, and of equals the earlier one first.
 static void keep_nearest(near_name list[NEAR_COUNT], const char *text, const char *wanted)
 {
-    near_name entry = {.distance = edit_distance(text, wanted)};
+    near_name entry = {.distance = vkf__edit_distance(text, wanted)};
     (void)snprintf(entry.text, sizeof entry.text, "%s", text);
     for (size_t i = 0; i < NEAR_COUNT; i++) {
         if (strcmp(list[i].text, entry.text) == 0)

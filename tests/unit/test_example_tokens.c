@@ -1,0 +1,158 @@
+// Ids of examples by a tokenizer, and the numbers of their classes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "recording_host.h"
+#include "scratch_directory.h"
+#include "train/example_tokens.h"
+
+typedef struct fixture {
+    recording_host host;
+    vkf_tokenizer *tokenizer;
+    vkf_example_tokens tokens;
+} fixture;
+
+static void begin(fixture *f, scratch_directory *scratch, vkf_example_kind kind, const char *text)
+{
+    const char *path = scratch_write(scratch, "data.tsv", text, strlen(text));
+    const vkf_examples_desc desc = {.paths = &path, .path_count = 1, .kind = kind};
+    const vkf_tokenizer_desc tokenizer_desc = {0};
+    *f = (fixture){0};
+    recording_host_init(&f->host);
+    f->tokens = (vkf_example_tokens){.host = &f->host.host, .first_target_id = -1, .last_target_id = -1};
+    assert_int_equal(vkf_tokenizer_load(&tokenizer_desc, VKF_TEST_SOURCE_DIR "/tests/tokenizers/bert", &f->tokenizer),
+                     VKF_OK);
+    f->tokens.tokenizer = f->tokenizer;
+    assert_int_equal(vkf_examples_open(&f->host.host, &desc, &f->tokens.examples), VKF_OK);
+}
+
+static void finish(fixture *f)
+{
+    vkf_examples_close(&f->tokens.examples);
+    vkf_example_tokens_clear(&f->tokens);
+    vkf_tokenizer_destroy(&f->tokenizer);
+    assert_int_equal(f->host.live, 0);
+}
+
+// The ids are those that the tokenizer gives for the text, with `first` before and `last` behind them.
+static void expect_ids(const fixture *f, const char *text, bool plain, int32_t first, int32_t last, const int32_t *ids,
+                       uint32_t count)
+{
+    const vkf_encode_options options = {.no_special_tokens = plain};
+    vkf_encoding encoding = {0};
+    assert_int_equal(vkf_tokenizer_encode(f->tokenizer, text, strlen(text), NULL, 0, &options, &encoding), VKF_OK);
+    const uint32_t before = first >= 0, behind = last >= 0;
+    assert_true(encoding.count > 0);
+    assert_int_equal(count, before + encoding.count + behind);
+    if (before)
+        assert_int_equal(ids[0], first);
+    assert_memory_equal(ids + before, encoding.ids, encoding.count * sizeof *ids);
+    if (behind)
+        assert_int_equal(ids[count - 1], last);
+    vkf_encoding_free(&encoding);
+}
+
+static void test_example_tokens_of_pairs(void **state)
+{
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin(&f, *state, VKF_EXAMPLE_PAIR, "a long source of words\tone\nb\tanother target\n");
+    f.tokens.plain_targets = true;
+    f.tokens.first_target_id = 70;
+    f.tokens.last_target_id = 71;
+    for (int i = 0; i < 2; i++) { // whatever was asked for before
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, 1, &ids), VKF_OK);
+        expect_ids(&f, "b", false, -1, -1, ids.source, ids.source_count);
+        expect_ids(&f, "another target", true, 70, 71, ids.target, ids.target_count);
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+        expect_ids(&f, "a long source of words", false, -1, -1, ids.source, ids.source_count);
+        expect_ids(&f, "one", true, 70, 71, ids.target, ids.target_count);
+    }
+    f.tokens.plain_targets = false;
+    f.tokens.first_target_id = f.tokens.last_target_id = -1;
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+    expect_ids(&f, "one", false, -1, -1, ids.target, ids.target_count);
+    finish(&f);
+}
+
+static void test_example_tokens_of_texts(void **state)
+{
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin(&f, *state, VKF_EXAMPLE_TEXT, "some words\n");
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+    expect_ids(&f, "some words", false, -1, -1, ids.source, ids.source_count);
+    assert_int_equal(ids.target_count, 0);
+    finish(&f);
+}
+
+static void test_example_tokens_of_classes(void **state)
+{
+    static const char *const labels[] = {"bad", "good", "0", "4"};
+    static const char text[] =
+        "a\tgood\na\t1\na\t0\na\t3\na\t4\na\tGood\na\t-1\na\t99999999999999999999\na\t1x\na\tgoo\n";
+    static const int32_t expected[] = {1, 1, 2, 3, 3, -1, -1, -1, -1, -1};
+    fixture f;
+    vkf_example_ids ids = {0};
+    char message[600];
+    begin(&f, *state, VKF_EXAMPLE_CLASS, text);
+    f.tokens.class_targets = true;
+    f.tokens.labels = labels;
+    f.tokens.label_count = 4;
+    f.tokens.first_target_id = 70; // is for texts
+    for (uint32_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        const vkf_status status = vkf_example_tokens_get(&f.tokens, i, &ids);
+        assert_int_equal(status, expected[i] < 0 ? VKF_ERROR_FORMAT : VKF_OK);
+        if (status != VKF_OK)
+            continue;
+        assert_int_equal(ids.target_count, 1);
+        assert_int_equal(ids.target[0], expected[i]);
+    }
+    snprintf(message, sizeof message, "%s, line 10: its label 'goo' is none of the model's 4 classes",
+             scratch_path(*state, "data.tsv"));
+    assert_string_equal(f.host.text, message);
+    f.tokens.labels = NULL; // classes without names
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 2, &ids), VKF_OK);
+    assert_int_equal(ids.target[0], 0);
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 4, &ids), VKF_ERROR_FORMAT);
+    finish(&f);
+}
+
+// The whole way: from lines to a padded batch.
+static void test_example_tokens_make_batches(void **state)
+{
+    fixture f;
+    vkf_batches *batches = NULL;
+    const vkf_batch *batch = NULL;
+    begin(&f, *state, VKF_EXAMPLE_PAIR, "a\tb\nsome more words\tc\n");
+    const vkf_batches_desc desc = {.example_count = vkf_examples_count(f.tokens.examples),
+                                   .ids = vkf_example_tokens_get,
+                                   .ids_user = &f.tokens,
+                                   .has_targets = true,
+                                   .max_tokens = 200};
+    assert_int_equal(vkf_batches_create(&f.host.host, &desc, &batches), VKF_OK);
+    assert_int_equal(vkf_batches_per_epoch(batches), 1);
+    assert_int_equal(vkf_batches_get(batches, 5, &batch), VKF_OK);
+    assert_int_equal(batch->rows, 2);
+    const uint32_t shorter = batch->examples[0] == 0 ? 0 : 1;
+    expect_ids(&f, "a", false, -1, -1, batch->source_ids + shorter * batch->source_len, batch->source_lengths[shorter]);
+    expect_ids(&f, "some more words", false, -1, -1, batch->source_ids + (1 - shorter) * batch->source_len,
+               batch->source_len);
+    vkf_batches_destroy(&batches);
+    finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example_tokens_of_pairs),
+        cmocka_unit_test(test_example_tokens_of_texts),
+        cmocka_unit_test(test_example_tokens_of_classes),
+        cmocka_unit_test(test_example_tokens_make_batches),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}

@@ -1,0 +1,39 @@
+// What a line of training data says: two columns with a tab between them, or a JSON object.
+#ifndef VKF_PROGRAM_EXAMPLE_TEXT_H
+#define VKF_PROGRAM_EXAMPLE_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <vkformer/status.h>
+
+#define VKF_EXAMPLE_PROBLEM_BYTES 200
+
+typedef enum vkf_example_kind {
+    VKF_EXAMPLE_PAIR = 0, // a source and its target: SOURCE <tab> TARGET, or {"source": ..., "target": ...}
+    VKF_EXAMPLE_TEXT,     // a text alone: the whole line, or {"text": ...}
+    VKF_EXAMPLE_CLASS,    // a text and its class: TEXT <tab> LABEL, or {"text": ..., "label": ...}
+    VKF_EXAMPLE_KIND_COUNT,
+} vkf_example_kind;
+
+// Texts are valid UTF-8, not empty, and have no terminating zero.
+typedef struct vkf_example {
+    const char *source;
+    size_t source_bytes;
+    const char *target; // of PAIR; of CLASS the label, a name or a decimal number; NULL for TEXT
+    size_t target_bytes;
+    json_t *object;  // private: has the texts of a JSON line
+    char number[24]; // private: a label that is a number
+} vkf_example;
+
+// Parses a line into an example, which points into it and into itself, so that it must stay where it is;
+// vkf_example_clear() must follow, also after a failure. Members of an object that the kind does not need are ignored.
+// Statuses, with the reason in out_problem: FORMAT (the line is broken), OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf_example_parse(const char *line, size_t size_bytes, vkf_example_kind kind, bool json,
+                                            vkf_example *out_example, char out_problem[VKF_EXAMPLE_PROBLEM_BYTES]);
+
+// Accepts {0}.
+void vkf_example_clear(vkf_example *example);
+
+#endif
