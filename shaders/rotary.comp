@@ -128,7 +128,8 @@ void embed_row(uint row)
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
             if (col < r.half_dim) {
-                float cosine = table_load(r.angles + col), sine = table_load(r.angles + r.half_dim + col);
+                float cosine = table_load(r.angles + col);
+                float sine = table_load(r.angles + r.half_dim + col) * p.sine_factor;
                 float low = load_input(r, col, scale), high = load_input(r, col + r.half_dim, scale);
                 store_output(r, col, low * cosine - high * sine);
                 store_output(r, col + r.half_dim, high * cosine + low * sine);

@@ -9,6 +9,7 @@
 #define VKF_SAMPLING_GLSL
 
 #include "order_key.glsl"
+#include "philox.glsl"
 #include "workgroup_reduce.glsl"
 
 const uint UNROLL = VKF_SAMPLE_UNROLL; // so that long rows stay below lavapipe's limit of 65,535 iterations
@@ -205,21 +206,12 @@ void fill_places(uint rank_limit, uint begin, uint end, uint width)
     }
 }
 
-// The place of the row's draw in a sum of probabilities, from 1 on. The random word is the first of Philox4x32-10. Its
-// authors chose the multipliers, and the Weyl constants by which the key is raised.
+// The place of the row's draw in a sum of probabilities, from 1 on, by the first random word.
 uint drawn_place(uint row, uint total)
 {
-    uvec4 counter = uvec4(row, p.step, 0u, 0u);
-    uvec2 key = uvec2(p.seed_low, p.seed_high);
-    [[unroll]] for (uint i = 0; i < 10; ++i) {
-        uint high_0, low_0, high_1, low_1;
-        umulExtended(0xd2511f53u, counter.x, high_0, low_0);
-        umulExtended(0xcd9e8d57u, counter.z, high_1, low_1);
-        counter = uvec4(high_1 ^ counter.y ^ key.x, low_1, high_0 ^ counter.w ^ key.y, low_0);
-        key += uvec2(0x9e3779b9u, 0xbb67ae85u);
-    }
+    uvec4 words = philox(uvec4(row, p.step, 0u, 0u), uvec2(p.seed_low, p.seed_high));
     uint place, low;
-    umulExtended(counter.x, total, place, low);
+    umulExtended(words.x, total, place, low);
     return place + 1u;
 }
 

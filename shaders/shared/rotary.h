@@ -4,8 +4,8 @@
 //
 //   out[i] = x[i] c - x[i + r / 2] s        out[i + r / 2] = x[i + r / 2] c + x[i] s
 //
-// Elements from r on pass unchanged. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) *
-// weight.
+// Elements from r on pass unchanged. With a sine factor of -1 heads are turned back, which is the backward pass of
+// turning them. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) * weight.
 //
 // A position of x has q_heads heads of queries, k_heads of keys and v_heads of values side by side, any of which may be
 // 0. Queries are turned in place, keys on their way to out, and values go to out as they are. A row is one head of one
@@ -49,7 +49,8 @@ struct vkf_rotary_params {
     vkf_u32 out_row;
     vkf_u32 k_weight;
     vkf_f32 eps;
+    vkf_f32 sine_factor; // 1 or -1
 };
-VKF_SHARED_SIZE(vkf_rotary_params, 17)
+VKF_SHARED_SIZE(vkf_rotary_params, 18)
 
 #endif

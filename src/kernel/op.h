@@ -8,6 +8,10 @@
     X(SOFTMAX, softmax)                         \
     X(LAYER_NORM, layer_norm)                   \
     X(LAYER_NORM_RESIDUAL, layer_norm_residual) \
+    X(LAYER_NORM_GRAD, layer_norm_grad)         \
+    X(NORM_STATS, norm_stats)                   \
+    X(COLUMN_SUM, column_sum)                   \
+    X(SOFTMAX_GRAD, softmax_grad)               \
     X(PERMUTE, permute)                         \
     X(EMBED, embed)                             \
     X(ADDITIVE_SCORES, additive_scores)         \
@@ -24,7 +28,22 @@
     X(QUANTIZE_ROWS, quantize_rows)             \
     X(ATTENTION, attention)                     \
     X(ATTENTION_REDUCE, attention_reduce)       \
+    X(ATTENTION_GRAD, attention_grad)           \
+    X(ATTENTION_GRAD_PAIR, attention_grad_pair) \
+    X(ATTENTION_GRAD_PACK, attention_grad_pack) \
     X(GEMM_REDUCE, gemm_reduce)                 \
+    X(CROSS_ENTROPY, cross_entropy)             \
+    X(TOTAL, total)                             \
+    X(CLIP, clip)                               \
+    X(ADAM, adam)                               \
+    X(SGD, sgd)                                 \
+    X(ACTIVATION, activation)                   \
+    X(ACTIVATION_GRAD, activation_grad)         \
+    X(GATE_GRAD, gate_grad)                     \
+    X(DROPOUT, dropout)                         \
+    X(EMBED_GRAD, embed_grad)                   \
+    X(POOL_GRAD, pool_grad)                     \
+    X(ADDITIVE_GRAD, additive_grad)             \
     X(ROOF_COPY, roof_copy)                     \
     X(ROOF_READ, roof_read)                     \
     X(ROOF_FMA, roof_fma)

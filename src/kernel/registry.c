@@ -11,6 +11,7 @@ CHECK_VIEW(vkf__gemm_coopmat_tile);
 CHECK_VIEW(vkf__attention_tile);
 CHECK_VIEW(vkf__attention_tiled_tile);
 CHECK_VIEW(vkf__attention_coopmat_tile);
+CHECK_VIEW(vkf__attention_grad_tile);
 
 // Variants are listed in this order, and of equal ranks the earlier row is taken, so that for the same operator and
 // types one family comes before another. The families for software rasterisers stand apart from those for GPUs.
@@ -22,9 +23,13 @@ static const vkf__family *const families[] = {
     &vkf__software_gemm_family,
     &vkf__attention_family,
     &vkf__attention_reduce_family,
+    &vkf__attention_grad_family,
     &vkf__software_attention_family,
     &vkf__rows_family,
+    &vkf__grad_rows_family,
     &vkf__flat_family,
+    &vkf__train_family,
+    &vkf__grad_flat_family,
     &vkf__roof_family,
 };
 #define FAMILY_COUNT (sizeof families / sizeof families[0])

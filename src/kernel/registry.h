@@ -122,6 +122,15 @@ typedef struct vkf__attention_coopmat_tile {
     uint32_t unused[2];
 } vkf__attention_coopmat_tile;
 
+// Of the gradients of attention.
+typedef struct vkf__attention_grad_tile {
+    uint32_t each;  // own rows of an invocation, queries or keys
+    uint32_t step;  // rows of the other kind, per step
+    uint32_t lanes; // invocations that share own rows
+    uint32_t depth; // head dims in shared memory
+    uint32_t unused;
+} vkf__attention_grad_tile;
+
 #define VKF_KERNEL_MAX_TILE 5
 
 // One list of numbers, which each family reads through its own view: spec ids 1.. in their order, the rest 0. Every
@@ -138,6 +147,7 @@ typedef union vkf__tile {
     vkf__attention_tiled_tile attention_tiled;
     vkf__attention_decode_tile attention_decode;
     vkf__attention_coopmat_tile attention_coopmat;
+    vkf__attention_grad_tile attention_grad;
 } vkf__tile;
 
 // One choice of a kernel's tile parameters, and the problems that it is meant for.

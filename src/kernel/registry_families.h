@@ -16,9 +16,13 @@ extern const vkf__family vkf__gemm_blocks_family;
 extern const vkf__family vkf__software_gemm_family;
 extern const vkf__family vkf__attention_family;
 extern const vkf__family vkf__attention_reduce_family;
+extern const vkf__family vkf__attention_grad_family;
 extern const vkf__family vkf__software_attention_family;
 extern const vkf__family vkf__rows_family;
+extern const vkf__family vkf__grad_rows_family;
 extern const vkf__family vkf__flat_family;
+extern const vkf__family vkf__train_family;
+extern const vkf__family vkf__grad_flat_family;
 extern const vkf__family vkf__roof_family;
 
 #endif

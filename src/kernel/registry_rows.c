@@ -94,8 +94,7 @@ static uint32_t rank_sample_parts(const vkf__caps *caps, const vkf__problem *pro
     return !caps->traits.processor && idle && problem->n >= long_row ? 50 : VKF_RANK_LAST + 10;
 }
 
-// Preferred where a subgroup needs few steps per row. On processors it pays to avoid barriers, however long the rows.
-static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
+uint32_t vkf__rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
     bool short_row = problem->n <= 32 * caps->subgroup_size;
     return caps->traits.processor || short_row ? 50 : VKF_RANK_LAST + 10;
@@ -131,7 +130,7 @@ static const char *const sample_constants[VKF_SAMPLE_SPEC_COUNT] = {LOCAL_SIZE, 
 static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 
 // What the rows with a subgroup, or with a workgroup, per row of the matrix have besides what both share.
-#define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
+#define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = vkf__rank_row_subgroup
 #define BY_WORKGROUP(configs, shared) CONFIGS(configs), .shared_bytes = shared, .valid = vkf__halves_to_one
 
 // Both, in this order; `row` is what they share, `configs` and `shared` belong to the second.

@@ -1,9 +1,8 @@
-// Activations, as operators take them.
+// Activations: as operators take them, and as an operator of its own, for training, where what is activated is kept.
 #ifndef VKF_OP_ACTIVATION_H
 #define VKF_OP_ACTIVATION_H
 
-#include <vkformer/op.h>
-
+#include "op/operand.h"
 #include "shared/types.h"
 
 _Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
@@ -19,5 +18,16 @@ static inline uint32_t vkf__activation_flag(vkf_activation activation)
 {
     return activation == VKF_ACTIVATION_NONE ? VKF_SHADER_ACTIVATION_NONE : (uint32_t)activation;
 }
+
+typedef struct vkf__activation_args {
+    const char *label;
+    vkf__span x;        // (rows, dim)
+    vkf__span out;      // (rows, dim), of the same type; may be x
+    uint32_t rows, dim; // rows 0 skips it in this run
+    vkf_activation activation;
+} vkf__activation_args;
+
+// Status TOO_LARGE for more than 2^32 - 1 elements.
+VKF_MUST_CHECK vkf_status vkf__emit_activation(vkf__work *work, const vkf__activation_args *args);
 
 #endif

@@ -238,14 +238,13 @@ vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
     return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
 }
 
-// The number of keys that a query sees, summed over the queries of one head.
-static double visible_keys(const struct vkf_attention_params *p)
+double vkf__visible_keys(uint32_t q_len, uint32_t k_len, int32_t causal_offset, uint32_t window)
 {
     double keys = 0;
-    for (uint32_t query = 0; query < p->q_len; query++) {
-        int64_t end = (int64_t)query + p->causal_offset + 1;
-        end = end < 0 ? 0 : end > p->k_len ? p->k_len : end;
-        int64_t begin = p->window > 0 ? (int64_t)query + p->causal_offset + 1 - p->window : 0;
+    for (uint32_t query = 0; query < q_len; query++) {
+        int64_t end = (int64_t)query + causal_offset + 1;
+        end = end < 0 ? 0 : end > k_len ? k_len : end;
+        int64_t begin = window > 0 ? (int64_t)query + causal_offset + 1 - window : 0;
         begin = begin < 0 ? 0 : begin > end ? end : begin;
         keys += (double)(end - begin);
     }
@@ -260,11 +259,12 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double width = dispatched->spec[VKF_ATTENTION_SPEC_HEAD_DIM];
     const double v_width = dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
     const double queries = (double)p->batch * p->heads * p->q_len;
+    const double keys_seen = vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window);
     const double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
     const bool joins = dispatched->kernel->joins, in_parts = joins || p->splits > 1;
     const double parts = in_parts ? vkf__stored_bytes(queries * p->splits * (v_width + 2), VKF_DTYPE_F32) : 0;
     return (vkf__account){
-        .flops = (double)p->batch * p->heads * visible_keys(p) * (2 * (width + v_width) + 5),
+        .flops = (double)p->batch * p->heads * keys_seen * (2 * (width + v_width) + 5),
         .bytes_read = vkf__stored_bytes(queries * width, types[0]) +
                       vkf__stored_bytes(keys * (width + v_width), types[1]) + (joins ? parts : 0),
         .bytes_written = parts + (in_parts && !joins ? 0 : vkf__stored_bytes(queries * v_width, types[2])),

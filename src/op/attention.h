@@ -60,6 +60,9 @@ vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__atten
 // without any have no weight in the sum.
 uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args);
 
+// The number of keys that a query sees under a causal mask and a window, summed over the queries of one head.
+double vkf__visible_keys(uint32_t q_len, uint32_t k_len, int32_t causal_offset, uint32_t window);
+
 // Emits scores, softmax and context as dispatches of their own. Scores and context are as many products each as query
 // heads share a key head.
 VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);

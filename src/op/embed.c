@@ -7,15 +7,13 @@
 #include "op/operators.h"
 #include "shared/embed.h"
 
-// How many rows of the table go into one binding: an even number, so that slices of 16-bit elements begin at a whole
-// word, or all of them where no cut is needed or possible.
-static uint32_t rows_per_slice(const vkf__work *work, const vkf__embed_args *args)
+uint32_t vkf__embed_rows_per_slice(const vkf__work *work, const vkf__span *table, uint32_t vocab, uint32_t dim)
 {
     uint64_t slack = work->context->device.plan.caps.storage_buffer_alignment;
     uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range - slack;
-    uint64_t row_bytes = (uint64_t)args->dim * vkf_dtype_size(args->table.dtype);
-    if (args->table.size_bytes <= limit || 2 * row_bytes > limit)
-        return args->vocab;
+    uint64_t row_bytes = (uint64_t)dim * vkf_dtype_size(table->dtype);
+    if (table->size_bytes <= limit || 2 * row_bytes > limit)
+        return vocab;
     return (uint32_t)(limit / row_bytes / 2 * 2);
 }
 
@@ -56,7 +54,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint3
 
 vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args)
 {
-    uint32_t rows = rows_per_slice(work, args);
+    uint32_t rows = vkf__embed_rows_per_slice(work, &args->table, args->vocab, args->dim);
     for (uint64_t begin = 0; begin < args->vocab; begin += rows) {
         uint32_t left = args->vocab - (uint32_t)begin;
         VKF_RETURN_IF_ERROR(emit_slice(work, args, (uint32_t)begin, left < rows ? left : rows));

@@ -23,4 +23,8 @@ typedef struct vkf__embed_args {
 // A table that exceeds what the device binds is cut into slices of rows.
 VKF_MUST_CHECK vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args);
 
+// How many rows of a table (vocab, dim) go into one binding: an even number, so that slices of 16-bit elements begin at
+// a whole word, or all of them where no cut is needed or possible.
+uint32_t vkf__embed_rows_per_slice(const vkf__work *work, const vkf__span *table, uint32_t vocab, uint32_t dim);
+
 #endif

@@ -22,6 +22,7 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
     vkf__variant variant;
     uint64_t rows = 0;
     const uint32_t heads = args->q_heads + args->k_heads + args->v_heads;
+    assert(!args->inverse || !vkf__present(&args->weight));
     assert(args->rotary_dim % 2 == 0 && args->rotary_dim <= args->head_dim);
     if (!vkf__product_u64((const uint64_t[]){args->batch, args->len, heads}, 3, &rows) || rows > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 rows", work->name,
@@ -52,6 +53,7 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
         .out_row = args->out_row,
         .k_weight = args->k_weight,
         .eps = args->eps,
+        .sine_factor = args->inverse ? -1.0f : 1.0f,
     };
     vkf__dispatch dispatch = {
         .label = args->label,

@@ -24,6 +24,7 @@ typedef struct vkf__rotary_args {
     uint32_t first_position; // of t = 0
     uint32_t x_first, x_batch, x_row, k_first, v_first, out_batch, out_row;
     float eps;
+    bool inverse; // turns by the negative angles: the backward pass of a rotation; without a weight
 } vkf__rotary_args;
 
 // Status TOO_LARGE for more than 2^32 - 1 heads in all positions.

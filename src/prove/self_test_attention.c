@@ -66,7 +66,7 @@ static void rotate(const shape *s, const arrays *x, uint32_t length, uint32_t he
     const uint32_t row = heads * s->width;
     const size_t first = (size_t)(length - s->q_len) * row, batch = (size_t)length * row;
     vkf__ref_rotary(&(vkf__ref_rotary_desc){s->batch, s->q_len, heads, s->width, ROTARY, s->k_len - s->q_len, values,
-                                            x->table, NULL, first, batch, row, first, batch, row, 0, values});
+                                            x->table, NULL, first, batch, row, first, batch, row, 0, values, false});
 }
 
 // Lets the arguments take rows as one product has made them, and the queries and keys of the arrays what these become.

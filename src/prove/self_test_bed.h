@@ -75,6 +75,7 @@ double vkf__bed_close(vkf_dtype dtype);
 typedef vkf_status (*vkf__bed_cases_fn)(vkf__bed *bed);
 vkf_status vkf__bed_gemm(vkf__bed *bed);
 vkf_status vkf__bed_attention(vkf__bed *bed);
+vkf_status vkf__bed_attention_grad(vkf__bed *bed);
 vkf_status vkf__bed_softmax(vkf__bed *bed);
 vkf_status vkf__bed_layer_norm(vkf__bed *bed);
 vkf_status vkf__bed_argmax(vkf__bed *bed);
@@ -91,5 +92,20 @@ vkf_status vkf__bed_head_mean(vkf__bed *bed);
 vkf_status vkf__bed_pool(vkf__bed *bed);
 vkf_status vkf__bed_rotary(vkf__bed *bed);
 vkf_status vkf__bed_gate(vkf__bed *bed);
+vkf_status vkf__bed_layer_norm_grad(vkf__bed *bed); // and of the rows' stats
+vkf_status vkf__bed_column_sum(vkf__bed *bed);
+vkf_status vkf__bed_softmax_grad(vkf__bed *bed);
+vkf_status vkf__bed_cross_entropy(vkf__bed *bed);
+vkf_status vkf__bed_total(vkf__bed *bed);
+vkf_status vkf__bed_clip(vkf__bed *bed);
+vkf_status vkf__bed_adam(vkf__bed *bed);
+vkf_status vkf__bed_sgd(vkf__bed *bed);
+vkf_status vkf__bed_activation(vkf__bed *bed);
+vkf_status vkf__bed_activation_grad(vkf__bed *bed);
+vkf_status vkf__bed_gate_grad(vkf__bed *bed);
+vkf_status vkf__bed_dropout(vkf__bed *bed);
+vkf_status vkf__bed_embed_grad(vkf__bed *bed);
+vkf_status vkf__bed_pool_grad(vkf__bed *bed);
+vkf_status vkf__bed_additive_grad(vkf__bed *bed);
 
 #endif

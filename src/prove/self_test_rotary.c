@@ -13,6 +13,7 @@ typedef struct rotary_shape {
     uint32_t head_dim, rotary_dim;
     bool table, weight;
     vkf_dtype weight_type;
+    bool inverse;
 } rotary_shape;
 
 typedef struct rotary_arrays {
@@ -50,6 +51,7 @@ static vkf_status run_shape(vkf__bed *bed, const rotary_shape *s, const rotary_a
         .out_batch = LEN * row,
         .out_row = row,
         .eps = 1e-5f,
+        .inverse = s->inverse,
     };
     if (s->table)
         args.table = vkf__bed_floats(bed, VKF_DTYPE_F32, arrays->table, (size_t)(FIRST + LEN) * s->rotary_dim);
@@ -57,14 +59,16 @@ static vkf_status run_shape(vkf__bed *bed, const rotary_shape *s, const rotary_a
         args.weight = vkf__bed_floats(bed, s->weight_type, arrays->weight, s->head_dim);
     vkf__ref_rotary(&(vkf__ref_rotary_desc){BATCH, LEN, HEADS, s->head_dim, s->rotary_dim, FIRST, arrays->x,
                                             s->table ? arrays->table : NULL, s->weight ? arrays->weight : NULL, 1,
-                                            args.x_batch, row, 2, args.out_batch, row, args.eps, arrays->out});
+                                            args.x_batch, row, 2, args.out_batch, row, args.eps, arrays->out,
+                                            s->inverse});
     vkf__bed_case c = {.emit = emit_rotary,
                        .args = &args,
                        .out = args.out,
                        .expected = arrays->out,
                        .tolerance = vkf__bed_close(types[1])};
-    (void)snprintf(c.shape, sizeof c.shape, "(2, 3, 2, %u), %u turned%s%s", s->head_dim, s->table ? s->rotary_dim : 0,
-                   s->weight ? ", normalised, weight " : "", s->weight ? vkf_dtype_name(s->weight_type) : "");
+    (void)snprintf(c.shape, sizeof c.shape, "(2, 3, 2, %u), %u turned%s%s%s", s->head_dim, s->table ? s->rotary_dim : 0,
+                   s->inverse ? " back" : "", s->weight ? ", normalised, weight " : "",
+                   s->weight ? vkf_dtype_name(s->weight_type) : "");
     return vkf__bed_run(bed, &c);
 }
 
@@ -92,12 +96,13 @@ vkf_status vkf__bed_rotary(vkf__bed *bed)
 {
     uint32_t size = bed->variant->config->local_size;
     const rotary_shape shapes[] = {
-        {64, 64, true, false, VKF_DTYPE_F32},
-        {13, 6, true, false, VKF_DTYPE_F32},
-        {2 * size + 3, 2 * size, true, true, VKF_DTYPE_F32},
-        {size - 1, 2, true, true, VKF_DTYPE_F16},
-        {3 * size + 7, 10, true, true, VKF_DTYPE_BF16},
-        {13, 0, false, true, VKF_DTYPE_F32},
+        {64, 64, true, false, VKF_DTYPE_F32, false},
+        {13, 6, true, false, VKF_DTYPE_F32, false},
+        {2 * size + 3, 2 * size, true, true, VKF_DTYPE_F32, false},
+        {size - 1, 2, true, true, VKF_DTYPE_F16, false},
+        {3 * size + 7, 10, true, true, VKF_DTYPE_BF16, false},
+        {13, 0, false, true, VKF_DTYPE_F32, false},
+        {13, 6, true, false, VKF_DTYPE_F32, true},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check_shape(bed, &shapes[i]));

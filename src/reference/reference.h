@@ -58,6 +58,10 @@ typedef struct vkf__ref_softmax_desc {
 } vkf__ref_softmax_desc;
 void vkf__ref_softmax(const vkf__ref_softmax_desc *desc);
 
+// The scaled and masked score of key `s` for a query; -infinity where it is masked. Only scale and masks are read.
+double vkf__ref_masked_score(const vkf__ref_softmax_desc *desc, uint32_t b, uint32_t h, uint32_t l, uint32_t s,
+                             double x);
+
 // out = softmax(scale * query key^T + masks) value for every head. Query head h reads key head h / (heads / kv_heads).
 typedef struct vkf__ref_sdpa_desc {
     // Sizes, scale and masks. `x` is not read; `out` (batch, heads, q_len, k_len) ends as the weights.
@@ -73,6 +77,18 @@ typedef struct vkf__ref_sdpa_desc {
     vkf__ref_layout q_layout, k_layout, v_layout, out_layout;
 } vkf__ref_sdpa_desc;
 void vkf__ref_sdpa(const vkf__ref_sdpa_desc *desc);
+
+// Gradients of vkf__ref_sdpa() from that of its output. A row that sees no key has no part in them.
+typedef struct vkf__ref_sdpa_grad_desc {
+    vkf__ref_sdpa_desc forward; // as it was, but nothing of it is written
+    const float *dout;          // laid out as forward.out
+    double *dq, *dk, *dv;       // laid out as query, key and value; they are added to
+    double *scratch;            // (2, k_len)
+} vkf__ref_sdpa_grad_desc;
+void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc);
+
+// The sum of dout * out in double, of which the gradients above are the derivatives. Reads no gradient.
+double vkf__ref_sdpa_product(const vkf__ref_sdpa_grad_desc *desc);
 
 typedef struct vkf__ref_layer_norm_desc {
     uint32_t rows, dim;
@@ -119,12 +135,65 @@ typedef struct vkf__ref_rotary_desc {
     size_t x_first, x_batch, x_row;
     size_t out_first, out_batch, out_row;
     float eps;
-    float *out; // may be x where the strides are the same
+    float *out;   // may be x where the strides are the same
+    bool inverse; // turns by the negative angles
 } vkf__ref_rotary_desc;
 void vkf__ref_rotary(const vkf__ref_rotary_desc *desc);
 
 // out (rows, dim) = activation(x[:, :dim]) * x[:, dim:].
 void vkf__ref_gate(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, float *out);
+
+// The gradient of vkf__ref_layer_norm() without a residual. A row whose dout is all 0 gives 0, whatever x holds.
+typedef struct vkf__ref_layer_norm_grad_desc {
+    uint32_t rows, dim;
+    const float *x;      // (rows, dim)
+    const float *weight; // optional, (dim)
+    const float *dout;   // (rows, dim)
+    float *dx;           // (rows, dim)
+    float *stats;        // optional, (rows, 2): the mean, 0 with rms, and 1 / sqrt(variance + eps)
+    float eps;
+    bool rms;
+    bool accumulate; // the gradient is added to dx
+} vkf__ref_layer_norm_grad_desc;
+void vkf__ref_layer_norm_grad(const vkf__ref_layer_norm_grad_desc *desc);
+
+// out (cols) = the sum over the rows of x (+ out). With stats x is multiplied by (normed - mean) / deviation, unless it
+// is 0.
+typedef struct vkf__ref_column_sum_desc {
+    uint32_t rows, cols;
+    const float *x;      // (rows, cols)
+    const float *normed; // (rows, cols); with stats
+    const float *stats;  // optional, (rows, 2)
+    float *out;
+    bool accumulate;
+} vkf__ref_column_sum_desc;
+void vkf__ref_column_sum(const vkf__ref_column_sum_desc *desc);
+
+// dx = scale * y * (dout - sum(y * dout)) over rows of (rows, cols); 0 where y is 0. dx may be y or dout.
+void vkf__ref_softmax_grad(uint32_t rows, uint32_t cols, float scale, const float *y, const float *dout, float *dx);
+// The derivative of vkf__ref_activation(); of ReLU at 0, it is 0.
+double vkf__ref_activation_slope(vkf_activation activation, double x);
+
+// dx (rows, 2 * dim): the backward pass of vkf__ref_gate(), from dout (rows, dim). dx may be x.
+void vkf__ref_gate_grad(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, const float *dout,
+                        float *dx);
+
+// out = [residual +] keep(i) * x / (1 - p), as shared/dropout.h says.
+typedef struct vkf__ref_dropout_desc {
+    size_t count;
+    double p;
+    uint64_t seed;
+    uint32_t stream, step;
+    const float *x;
+    const float *residual; // optional
+    float *out;            // may be x or residual
+} vkf__ref_dropout_desc;
+void vkf__ref_dropout(const vkf__ref_dropout_desc *desc);
+
+// dtable (vocab, dim) += scale * sum of dout (tokens, dim) over the tokens of each id; those with an id outside of the
+// table count for nothing. Sums are kept in `sums`, (vocab, dim).
+void vkf__ref_embed_grad(uint32_t tokens, uint32_t dim, uint32_t vocab, const int32_t *ids, const float *dout,
+                         float scale, double *sums, float *dtable);
 
 // What one row of logits is sampled with; shared/sample.h says how.
 typedef struct vkf__ref_sample_desc {
@@ -138,9 +207,6 @@ typedef struct vkf__ref_sample_desc {
     uint64_t seed;
     uint32_t step;
 } vkf__ref_sample_desc;
-
-// Philox4x32-10 (Salmon et al. 2011). Returns out[0].
-uint32_t vkf__ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 // The index of the largest penalised logit, by the rules of vkf__ref_argmax().
 uint32_t vkf__ref_sample_largest(const vkf__ref_sample_desc *desc);
@@ -200,5 +266,61 @@ typedef struct vkf__ref_pool_desc {
     uint32_t first; // positions before it do not count
 } vkf__ref_pool_desc;
 void vkf__ref_pool(const vkf__ref_pool_desc *desc);
+
+// Training: losses, norms of gradients, and optimisers ----------------------------------------------------------------
+
+// shared/cross_entropy.h says what is computed.
+typedef struct vkf__ref_cross_entropy_desc {
+    uint32_t rows, cols;
+    const float *logits; // (rows, cols)
+    const int32_t *labels;
+    int32_t ignored;
+    float smoothing, factor;
+    float *loss;     // (rows)
+    float *gradient; // optional, (rows, cols); may be logits
+} vkf__ref_cross_entropy_desc;
+void vkf__ref_cross_entropy(const vkf__ref_cross_entropy_desc *desc);
+
+// The sum of all elements, or of their squares.
+double vkf__ref_total(size_t count, const float *x, bool squares);
+
+// out = (factor, norm) of gradients that are `loss_scale` times too large, from the sums of their squares.
+void vkf__ref_clip(uint32_t count, const float *squares, float max_norm, float loss_scale, float out[2]);
+
+// A step of Adam, or of AdamW where decoupled, in place. Nothing changes with factor 0.
+typedef struct vkf__ref_adam_desc {
+    size_t count;
+    float *parameter;      // (count)
+    const float *gradient; // (count)
+    float *moments;        // (count, 2)
+    double factor;         // of the gradient
+    uint32_t step;         // from 1
+    double rate, beta1, beta2, eps, weight_decay;
+    bool decoupled;
+} vkf__ref_adam_desc;
+void vkf__ref_adam(const vkf__ref_adam_desc *desc);
+
+// The same of stochastic gradient descent.
+typedef struct vkf__ref_sgd_desc {
+    size_t count;
+    float *parameter;       // (count)
+    const float *gradient;  // (count)
+    float *momentum_buffer; // (count); NULL: without momentum
+    double factor;
+    double rate, momentum, weight_decay;
+    bool nesterov;
+} vkf__ref_sgd_desc;
+void vkf__ref_sgd(const vkf__ref_sgd_desc *desc);
+// The backward pass of vkf__ref_additive_scores(), from dscores (batch, q_len, k_len).
+typedef struct vkf__ref_additive_grad_desc {
+    uint32_t batch, q_len, k_len, dim;
+    const float *query, *key, *v, *dscores;
+    float *dquery, *dkey, *dv;
+} vkf__ref_additive_grad_desc;
+void vkf__ref_additive_grad(const vkf__ref_additive_grad_desc *desc);
+
+// dx (batch, len, dim): the backward pass of vkf__ref_pool(), from dout (batch, dim). desc->out and `grads`
+// (dim) are scratch. Of equal maxima the first has the gradient.
+void vkf__ref_pool_grad(const vkf__ref_pool_desc *desc, const float *dout, double *grads, float *dx);
 
 #endif

@@ -140,7 +140,8 @@ static void rotate_head(const vkf__ref_rotary_desc *desc, const float *x, const 
         scale = 1 / sqrt(squares / desc->head_dim + (double)desc->eps);
 #define VALUE(i) ((double)x[i] * scale * (desc->weight ? (double)desc->weight[i] : 1))
     for (uint32_t i = 0; i < half; i++) {
-        double low = VALUE(i), high = VALUE(i + half), cosine = angles[i], sine = angles[half + i];
+        double low = VALUE(i), high = VALUE(i + half), cosine = angles[i];
+        double sine = desc->inverse ? -angles[half + i] : angles[half + i];
         out[i] = (float)(low * cosine - high * sine);
         out[i + half] = (float)(high * cosine + low * sine);
     }

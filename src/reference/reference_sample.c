@@ -2,24 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/philox.h"
 #include "reference/reference.h"
-
-uint32_t vkf__ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int i = 0; i < 4; i++)
-        out[i] = counter[i];
-    for (int round = 0; round < 10; round++) {
-        uint64_t first = UINT64_C(0xd2511f53) * out[0], second = UINT64_C(0xcd9e8d57) * out[2];
-        const uint32_t next[4] = {(uint32_t)(second >> 32) ^ out[1] ^ k0, (uint32_t)second,
-                                  (uint32_t)(first >> 32) ^ out[3] ^ k1, (uint32_t)first};
-        for (int i = 0; i < 4; i++)
-            out[i] = next[i];
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
-    }
-    return out[0];
-}
 
 static double penalised(const vkf__ref_sample_desc *desc, uint32_t col)
 {
@@ -90,7 +74,8 @@ uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double 
 {
     const uint32_t counter[4] = {row, desc->step}, key[2] = {(uint32_t)desc->seed, (uint32_t)(desc->seed >> 32)};
     uint32_t words[4], chosen = 0;
-    double place = vkf__ref_philox(counter, key, words) / 4294967296.0, below = 0;
+    vkf__philox(counter, key, words);
+    double place = words[0] / 4294967296.0, below = 0;
     vkf__ref_sample_probabilities(desc, probabilities, sorted);
     for (uint32_t i = 0; i < desc->cols; i++) {
         double above = below + probabilities[i];

@@ -28,8 +28,8 @@ static bool position_visible(const vkf__ref_softmax_desc *desc, uint32_t l, uint
     return desc->window == 0 || (int64_t)s + desc->window > position;
 }
 
-// The scaled and masked score of one key; -infinity where it is masked.
-static double masked_score(const vkf__ref_softmax_desc *desc, uint32_t b, uint32_t h, uint32_t l, uint32_t s, float x)
+double vkf__ref_masked_score(const vkf__ref_softmax_desc *desc, uint32_t b, uint32_t h, uint32_t l, uint32_t s,
+                             double x)
 {
     double score = (double)desc->scale * x;
     if (s < desc->mask_cols) {
@@ -59,15 +59,15 @@ static void softmax_row(const vkf__ref_softmax_desc *desc, uint32_t b, uint32_t 
 {
     double maximum = -INFINITY;
     for (uint32_t s = 0; s < desc->k_len; s++)
-        maximum = fmax(maximum, masked_score(desc, b, h, l, s, x[s])); // fmax passes over NaN
+        maximum = fmax(maximum, vkf__ref_masked_score(desc, b, h, l, s, x[s])); // fmax passes over NaN
     double sum = 0;
     for (uint32_t s = 0; s < desc->k_len; s++) {
-        double score = masked_score(desc, b, h, l, s, x[s]);
+        double score = vkf__ref_masked_score(desc, b, h, l, s, x[s]);
         if (score != -INFINITY)
             sum += exp(score - maximum);
     }
     for (uint32_t s = 0; s < desc->k_len; s++) {
-        double score = masked_score(desc, b, h, l, s, x[s]);
+        double score = vkf__ref_masked_score(desc, b, h, l, s, x[s]);
         double weight = score == -INFINITY ? 0 : exp(score - maximum);
         if (isnan(sum))
             out[s] = NAN;

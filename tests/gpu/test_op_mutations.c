@@ -419,7 +419,7 @@ static void test_rotary_mutations_are_noticed(void **state)
                                    .eps = 1e-5f};
     float *expected = vkf_test_expectation(out);
     vkf__ref_rotary(&(vkf__ref_rotary_desc){2, 3, 1, 9, 6, 3, x->values, table->values, weight->values + 9, 11, 63, 21,
-                                            3, 63, 21, 1e-5f, expected});
+                                            3, 63, 21, 1e-5f, expected, false});
     RUN("rotary", emit_rotary, args, out, expected, ROTARY_MUTATIONS);
 }
 

@@ -25,6 +25,7 @@ typedef struct rotary_case {
     uint32_t out_first, out_gap;
     uint32_t out_len; // positions that out holds of each entry; 0: len
     float eps;
+    bool inverse;
 } rotary_case;
 
 static vkf_status emit(vkf__work *work, const void *args)
@@ -74,6 +75,7 @@ static vkf__rotary_args args_of(const rotary_case *c, const rotary_operands *o)
         .out_batch = out_len * (width + c->out_gap),
         .out_row = width + c->out_gap,
         .eps = c->eps,
+        .inverse = c->inverse,
     };
 }
 
@@ -99,6 +101,7 @@ static void expect_heads(const vkf__rotary_args *args, const rotary_operands *o,
         .out_row = in_place ? args->x_row : args->out_row,
         .eps = args->eps,
         .out = out,
+        .inverse = args->inverse,
     });
 }
 
@@ -125,9 +128,9 @@ static void check(vkf_test_ops *ops, const rotary_case *c, const rotary_operands
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "rotary", emit, &args), "rotary");
     vkf_test_download(ops, o->out);
     assert_close(o->out->values, expected, o->out->count, 1e-5, c->out == VKF_DTYPE_F16 ? 0x1p-11 + 1e-5 : 1e-5,
-                 vkf_test_label(&ops->gpu, "rotary %s to %s, (%u, %u, %u, %u), %u turned%s, weight %s%s",
+                 vkf_test_label(&ops->gpu, "rotary %s to %s, (%u, %u, %u, %u), %u turned%s%s, weight %s%s",
                                 vkf_dtype_name(c->x), vkf_dtype_name(c->out), c->batch, c->len, c->heads, c->head_dim,
-                                c->rotary_dim, c->no_table ? " by no table" : "",
+                                c->rotary_dim, c->no_table ? " by no table" : "", c->inverse ? " back" : "",
                                 o->weight ? vkf_dtype_name(c->weight) : "none", c->in_place ? ", in place" : ""));
     free(expected);
     vkf_test_ops_reset(ops);
@@ -218,6 +221,69 @@ static void test_rotary_into_a_cache(void **state)
                                 .out_gap = 3,
                                 .out_len = 12,
                                 .eps = 1e-5f});
+}
+
+// The backward pass: gradients of queries in place, and of keys out of place.
+static void test_rotary_backward(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const uint32_t dims[] = {2, 3, 15, 16, 17, 64, 65, 257};
+    for (size_t i = 0; i < 2 * COUNT_OF(dims); i++)
+        run(ops, &(rotary_case){.batch = 2,
+                                .len = 3,
+                                .heads = 2,
+                                .head_dim = dims[i / 2],
+                                .rotary_dim = i % 4 == 3 ? 2 : dims[i / 2] / 2 * 2,
+                                .first_position = 5,
+                                .weight = NO_WEIGHT,
+                                .in_place = i % 2,
+                                .inverse = true});
+}
+
+// What a change of x[j] by 1 changes in out, weighed by dout: a rotation is linear, so this difference is its slope.
+static double slope_of(vkf__ref_rotary_desc desc, size_t count, size_t j, const float *dout)
+{
+    float x[2][26], out[2][26];
+    double slope = 0;
+    for (int side = 0; side < 2; side++) {
+        memcpy(x[side], desc.x, count * sizeof(float));
+        x[side][j] += side ? 0.5f : -0.5f;
+    }
+    for (int side = 0; side < 2; side++) {
+        vkf__ref_rotary_desc moved = desc;
+        moved.x = x[side];
+        moved.out = out[side];
+        vkf__ref_rotary(&moved);
+    }
+    for (size_t i = 0; i < count; i++)
+        slope += (double)dout[i] * ((double)out[1][i] - out[0][i]);
+    return slope;
+}
+
+// The bound is the rounding of 26 outputs below 4 to float32.
+static void test_inverse_reference_has_the_slope_of_differences(void **state)
+{
+    (void)state;
+    enum { HEADS = 2, DIM = 13, TURNED = 10, COUNT = HEADS * DIM };
+    float x[COUNT], dout[COUNT], dx[COUNT], slopes[COUNT], table[TURNED];
+    for (size_t i = 0; i < COUNT; i++) {
+        x[i] = 0.11f * (float)i - 1.3f;
+        dout[i] = 1 - 0.07f * (float)i;
+    }
+    for (size_t i = 0; i < TURNED / 2; i++) {
+        table[i] = (float)cos(0.9 * (double)i + 0.3);
+        table[TURNED / 2 + i] = (float)sin(0.9 * (double)i + 0.3);
+    }
+    const vkf__ref_rotary_desc forward = {
+        .batch = 1, .len = 1, .heads = HEADS, .head_dim = DIM, .rotary_dim = TURNED, .x = x, .table = table};
+    vkf__ref_rotary_desc backward = forward;
+    backward.x = dout;
+    backward.out = dx;
+    backward.inverse = true;
+    vkf__ref_rotary(&backward);
+    for (size_t j = 0; j < COUNT; j++)
+        slopes[j] = (float)slope_of(forward, COUNT, j, dout);
+    assert_close(dx, slopes, COUNT, 1e-5, 0, "the inverse rotation's reference");
 }
 
 // More rows than one dimension of a grid holds.
@@ -360,6 +426,7 @@ int main(void)
         VKF_OPS_TEST(test_rotary_types_and_weights), VKF_OPS_TEST(test_rotary_head_sizes),
         VKF_OPS_TEST(test_rotary_into_a_cache),      VKF_OPS_TEST(test_rotary_of_a_step),
         VKF_OPS_TEST(test_rotary_many_rows),         VKF_OPS_TEST(test_rotary_nan_stays_in_its_head),
+        VKF_OPS_TEST(test_rotary_backward),          VKF_OPS_TEST(test_inverse_reference_has_the_slope_of_differences),
         VKF_OPS_TEST(test_rotary_of_nothing),        VKF_OPS_TEST(test_rotary_too_many_rows_are_refused),
     };
     // Without 16-bit storage: what touches half storage.

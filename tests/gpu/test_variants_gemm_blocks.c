@@ -1,8 +1,8 @@
 // Every kernel for products with weights in blocks that this device may use, asked for in turn, against the reference.
 //
 // Compiling takes most of the time. The self-test runs every kernel of f16 activations, and types of blocks take turns
-// over the shapes; VKF_TEST_ALL=1 runs all of them here. Products have the flags of the self-test's, a Linear with a bias: where that ran before with the same cache of
-// shaders, nothing is compiled again.
+// over the shapes; VKF_TEST_ALL=1 runs all of them here. Products have the flags of the self-test's, a Linear with a
+// bias: where that ran before with the same cache of shaders, nothing is compiled again.
 //
 // Bounds as in test_op_gemm_blocks.c.
 #include <string.h>

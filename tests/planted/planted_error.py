@@ -1,4 +1,4 @@
-"""What an entry of shader_errors.py, floor_errors.py and binding_errors.py says."""
+"""What an entry of the lists in *_errors.py says."""
 from typing import NamedTuple, Tuple
 
 

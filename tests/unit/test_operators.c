@@ -16,6 +16,7 @@ typedef struct exception {
 } exception;
 
 #define MEASURES "it measures the device"
+#define TRAINS "training alone asks for it"
 
 static const exception not_counted[] = {
     {VKF_OP_ROOF_COPY, MEASURES},
@@ -30,6 +31,7 @@ static const exception not_shown[] = {
     {VKF_OP_REORDER, "rows of any type, moved as words"},
     {VKF_OP_PACK, "a weight in another order"},
     {VKF_OP_QUANTIZE_ROWS, "blocks of bytes"},
+    {VKF_OP_ATTENTION_GRAD_PACK, "operands side by side, as kernels read them"},
     {VKF_OP_ROOF_COPY, MEASURES},
     {VKF_OP_ROOF_READ, MEASURES},
     {VKF_OP_ROOF_FMA, MEASURES},
@@ -37,11 +39,30 @@ static const exception not_shown[] = {
 
 static const exception not_ahead[] = {
     {VKF_OP_ATTENTION, "the widths of heads are constants of its pipelines, which a layer says"},
+    {VKF_OP_ATTENTION_GRAD, "the same"},
+    {VKF_OP_ATTENTION_GRAD_PAIR, "the same"},
+    {VKF_OP_ATTENTION_GRAD_PACK, "training alone asks for it"},
     {VKF_OP_ROTARY, "what its rows are made of, a layer says"},
     {VKF_OP_GATE, "its activation is a constant, which a layer says"},
+    {VKF_OP_ACTIVATION, "its activation is a constant, which a layer says"},
+    {VKF_OP_ACTIVATION_GRAD, "its activation is a constant, which a layer says"},
+    {VKF_OP_GATE_GRAD, "its activation is a constant, which a layer says"},
+    {VKF_OP_DROPOUT, "training alone asks for it"},
+    {VKF_OP_EMBED_GRAD, "training alone asks for it"},
+    {VKF_OP_POOL_GRAD, "training alone asks for it"},
+    {VKF_OP_ADDITIVE_GRAD, "training alone asks for it"},
     {VKF_OP_SAMPLE, "generation alone asks for it"},
     {VKF_OP_TOP, "it is for beams"},
     {VKF_OP_REORDER, "it is for beams"},
+    {VKF_OP_LAYER_NORM_GRAD, TRAINS},
+    {VKF_OP_NORM_STATS, TRAINS},
+    {VKF_OP_COLUMN_SUM, TRAINS},
+    {VKF_OP_SOFTMAX_GRAD, TRAINS},
+    {VKF_OP_CROSS_ENTROPY, TRAINS},
+    {VKF_OP_TOTAL, TRAINS},
+    {VKF_OP_CLIP, TRAINS},
+    {VKF_OP_ADAM, TRAINS},
+    {VKF_OP_SGD, TRAINS},
     {VKF_OP_ROOF_COPY, MEASURES},
     {VKF_OP_ROOF_READ, MEASURES},
     {VKF_OP_ROOF_FMA, MEASURES},

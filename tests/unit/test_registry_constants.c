@@ -20,7 +20,7 @@
 
 #define SHADERS VKF_TEST_SOURCE_DIR "/shaders/"
 #define MANIFEST VKF_TEST_BINARY_DIR "/shaders/shaders.txt"
-#define MAX_IDS 128
+#define MAX_IDS 256
 #define NO_ID UINT32_MAX
 #define WHY_BYTES 256
 

@@ -32,6 +32,14 @@ static void test_edge_shapes_leave_nothing_without_memory(void **state)
         {VKF_OP_LAYER_NORM, vkf__bed_layer_norm, 5},
         {VKF_OP_ARGMAX, vkf__bed_argmax, 1},
         {VKF_OP_POOL, vkf__bed_pool, 2},
+        {VKF_OP_LAYER_NORM_GRAD, vkf__bed_layer_norm_grad, 5},
+        {VKF_OP_COLUMN_SUM, vkf__bed_column_sum, 5},
+        {VKF_OP_SOFTMAX_GRAD, vkf__bed_softmax_grad, 5},
+        {VKF_OP_CROSS_ENTROPY, vkf__bed_cross_entropy, 2},
+        {VKF_OP_TOTAL, vkf__bed_total, 1},
+        {VKF_OP_CLIP, vkf__bed_clip, 1},
+        {VKF_OP_ADAM, vkf__bed_adam, 1},
+        {VKF_OP_SGD, vkf__bed_sgd, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (size_t call = 1; call <= rows[i].arrays; call++) {

@@ -1,0 +1,77 @@
+// Puts an operand of attention beside another one of the same rows; semantics in shared/attention_grad.h. With DELTAS
+// it also sums x * out over each row.
+//
+// VKF_ATTENTION_GRAD_PACK_LANES invocations share a row, and divide the local size.
+// Grid: a workgroup per as many rows, in any fold of two dimensions.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/attention_grad.h"
+#include "include/grid.glsl"
+#include "include/local_size.glsl"
+
+layout(constant_id = VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS) const uint DELTAS = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_pack_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, rows_offset, out_offset, deltas_offset; };
+
+READ(TYPE_X, VKF_ATTENTION_GRAD_PACK_BINDING_X, x)
+STORAGE_BLOCK(writeonly, vec4, VKF_ATTENTION_GRAD_PACK_BINDING_ROWS, rows)
+READ(TYPE_X, VKF_ATTENTION_GRAD_PACK_BINDING_OUT, out)
+WRITE(f32, VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS, deltas)
+
+const uint LANES = VKF_ATTENTION_GRAD_PACK_LANES;
+
+shared float lane_sums[LOCAL_SIZE];
+
+struct row_view {
+    uint x_first;
+    uint out_first;
+    uint row; // among the packed ones
+};
+
+// Rows are counted as x is, batch entries first and heads last.
+row_view view_row(uint row)
+{
+    uint h = row % p.heads, l = row / p.heads % p.len, b = row / p.heads / p.len;
+    row_view view;
+    view.x_first = b * p.x_batch + l * p.x_row + h * p.x_head;
+    view.out_first = b * p.out_batch + l * p.out_row + h * p.out_head;
+    view.row = ((b * (p.heads / p.group) + h / p.group) * p.len + l) * p.group + h % p.group;
+    return view;
+}
+
+// Copies the lane's quads of the row. Returns what they add to its delta.
+float copy_row(row_view view, uint lane)
+{
+    float sum = 0.0;
+    for (uint quad = lane; quad < (p.width + 3) / 4; quad += LANES) {
+        vec4 value = vec4(0.0);
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint col = 4 * quad + c;
+            if (col < p.width) {
+                value[c] = x_load(view.x_first + col);
+                if (DELTAS != 0)
+                    sum += value[c] * out_load(view.out_first + col);
+            }
+        }
+        rows_data[rows_offset / 4 + view.row * p.row_quads + p.first_quad + quad] = value;
+    }
+    return sum;
+}
+
+void main()
+{
+    uint row = flat_index() / LANES, lane = flat_index() % LANES;
+    row_view view = view_row(min(row, p.rows - 1));
+    lane_sums[gl_LocalInvocationID.x] = row < p.rows ? copy_row(view, lane) : 0.0;
+    barrier();
+    if (DELTAS != 0 && lane == 0 && row < p.rows) {
+        float sum = 0.0;
+        [[unroll]] for (uint i = 0; i < LANES; ++i)
+            sum += lane_sums[gl_LocalInvocationID.x + i];
+        deltas_store(view.row, sum);
+    }
+}

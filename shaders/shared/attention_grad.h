@@ -1,0 +1,105 @@
+// Gradients of attention (attention.h) without a matrix of scores, after FlashAttention-2 (Dao 2023), algorithm 2. With
+// weights p = softmax(scale * query key^T + masks), and g the gradient of the output:
+//   delta = sum of g * out over a row,   ds = p * (g value^T - delta),
+//   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = p^T g.
+// Weights are computed again from the logarithm of the sum of a row's exponentials. A row that sees no key has no part
+// in any gradient.
+//
+// attention_grad_pack first puts the operands side by side, which four storage buffers then suffice for:
+//   rows of queries: (batch, kv_heads, q_len, heads / kv_heads, query then g)
+//   rows of keys:    (batch, kv_heads, k_len, key then value)
+//   log_sums:        (batch, kv_heads, q_len, heads / kv_heads), deltas: the same
+// Query and key, and g and value, are filled up with zeros to a multiple of 4 each. All are f32 in one buffer. Rows of
+// one key head lie one after the other, as the query heads that share it go through the same keys.
+//
+// A workgroup of attention_grad has a block of rows of its own, of queries or of keys, and walks over the others.
+#ifndef VKF_SHARED_ATTENTION_GRAD_H
+#define VKF_SHARED_ATTENTION_GRAD_H
+
+#include "types.h"
+
+#define VKF_ATTENTION_GRAD_BINDING_ROWS 1
+#define VKF_ATTENTION_GRAD_BINDING_OUT 2
+#define VKF_ATTENTION_GRAD_BINDING_MASK 3
+#define VKF_ATTENTION_GRAD_BINDING_KEY_MASK 4
+#define VKF_ATTENTION_GRAD_BINDING_VALUE_OUT 5 // of attention_grad_pair
+
+#define VKF_ATTENTION_GRAD_SPEC_EACH 1  // own rows per invocation
+#define VKF_ATTENTION_GRAD_SPEC_STEP 2  // other rows per step
+#define VKF_ATTENTION_GRAD_SPEC_LANES 3 // invocations that share own rows
+#define VKF_ATTENTION_GRAD_SPEC_DEPTH 4 // elements of rows in shared memory, a multiple of 4
+#define VKF_ATTENTION_GRAD_SPEC_HEAD_DIM 5
+#define VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM 6
+#define VKF_ATTENTION_GRAD_SPEC_MASK_KIND 7
+#define VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND 8
+#define VKF_ATTENTION_GRAD_SPEC_CAUSAL 9
+#define VKF_ATTENTION_GRAD_SPEC_WINDOW 10
+#define VKF_ATTENTION_GRAD_SPEC_GIVES 11
+#define VKF_ATTENTION_GRAD_SPEC_COUNT 12
+
+// What a dispatch gives. The last one takes the binding VALUE_OUT, too.
+#define VKF_ATTENTION_GRAD_LOG_SUMS 0
+#define VKF_ATTENTION_GRAD_QUERY 1
+#define VKF_ATTENTION_GRAD_KEY 2
+#define VKF_ATTENTION_GRAD_VALUE 3
+#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 4
+
+// All strides in elements. Other rows may be divided among several dispatches, which add to each other's results.
+struct vkf_attention_grad_params {
+    vkf_u32 batch;
+    vkf_u32 heads;
+    vkf_u32 kv_heads; // divides heads
+    vkf_u32 q_len;
+    vkf_u32 k_len;
+    vkf_u32 keys_first;     // row of the first key
+    vkf_u32 log_sums_first; // element
+    vkf_u32 deltas_first;   // element
+    vkf_u32 slice;          // of slices of the other rows
+    vkf_u32 slices;
+    vkf_u32 adds; // to what out holds; else that is not read
+    vkf_u32 value_adds;
+    vkf_u32 out_batch;
+    vkf_u32 out_row;
+    vkf_u32 out_head;
+    vkf_u32 value_out_batch;
+    vkf_u32 value_out_row;
+    vkf_u32 value_out_head;
+    vkf_u32 mask_cols; // the masks: as in attention.h
+    vkf_u32 mask_batch;
+    vkf_u32 mask_head;
+    vkf_u32 mask_row;
+    vkf_u32 key_mask_batch;
+    vkf_i32 causal_offset;
+    vkf_u32 window;
+    vkf_f32 scale;
+};
+VKF_SHARED_SIZE(vkf_attention_grad_params, 26)
+
+#define VKF_ATTENTION_GRAD_PACK_BINDING_X 1
+#define VKF_ATTENTION_GRAD_PACK_BINDING_ROWS 2
+#define VKF_ATTENTION_GRAD_PACK_BINDING_OUT 3    // with DELTAS: the output of attention, laid out like x
+#define VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS 4 // with DELTAS: one element per row
+
+#define VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS 1
+#define VKF_ATTENTION_GRAD_PACK_SPEC_COUNT 2
+
+#define VKF_ATTENTION_GRAD_PACK_LANES 16 // invocations that share a row, and a power of two
+
+struct vkf_attention_grad_pack_params {
+    vkf_u32 rows; // batch * len * heads
+    vkf_u32 len;
+    vkf_u32 heads;
+    vkf_u32 group; // heads that share rows of keys; 1 for keys
+    vkf_u32 width;
+    vkf_u32 first_quad; // of x in a row
+    vkf_u32 row_quads;
+    vkf_u32 x_batch;
+    vkf_u32 x_row;
+    vkf_u32 x_head;
+    vkf_u32 out_batch;
+    vkf_u32 out_row;
+    vkf_u32 out_head;
+};
+VKF_SHARED_SIZE(vkf_attention_grad_pack_params, 13)
+
+#endif

@@ -1,0 +1,115 @@
+// Kernels of the gradients of attention, and the one that packs what these read.
+#include "base/size.h"
+#include "kernel/registry_families.h"
+#include "kernel/registry_row.h"
+#include "shared/attention_grad.h"
+
+#define TILE(each_, step_, lanes_, depth_) \
+    .tile.attention_grad = {.each = each_, .step = step_, .lanes = lanes_, .depth = depth_}
+
+CHECK_TILE(attention_grad.each, VKF_ATTENTION_GRAD_SPEC_EACH);
+CHECK_TILE(attention_grad.step, VKF_ATTENTION_GRAD_SPEC_STEP);
+CHECK_TILE(attention_grad.lanes, VKF_ATTENTION_GRAD_SPEC_LANES);
+CHECK_TILE(attention_grad.depth, VKF_ATTENTION_GRAD_SPEC_DEPTH);
+
+static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_GRAD, EACH),
+    CONSTANT(ATTENTION_GRAD, STEP),
+    CONSTANT(ATTENTION_GRAD, LANES),
+    CONSTANT(ATTENTION_GRAD, DEPTH),
+    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, CAUSAL),
+    CONSTANT(ATTENTION_GRAD, WINDOW),
+    CONSTANT(ATTENTION_GRAD, GIVES),
+};
+
+// The more own rows, the less is loaded for a product; but each takes sixteen registers for its sums and eight or more
+// for a step, and what spills is lost. d64x128, which needs more than 16 KiB of shared memory, and whose workgroups
+// leave Adreno 660 too few registers, is for the tuner to find.
+static const vkf__config configs[] = {
+    {.name = "d64", .local_size = 64, TILE(4, 32, 8, 32), .max_k = 64, .min_registers = 160},
+    {.name = "d64x2", .local_size = 64, TILE(2, 32, 8, 32), .max_k = 64, .min_registers = 96},
+    {.name = "d64x1", .local_size = 64, TILE(1, 32, 8, 32), .max_k = 64},
+    {.name = "d64x128", .local_size = 128, TILE(4, 32, 8, 32), .max_k = 64},
+    {.name = "d128", .local_size = 128, TILE(4, 32, 16, 32), .max_k = 128, .min_registers = 160},
+    {.name = "d128x2", .local_size = 64, TILE(2, 32, 16, 32), .max_k = 128, .min_registers = 96},
+    {.name = "d128x1", .local_size = 64, TILE(1, 32, 16, 32), .max_k = 128},
+    {.name = "d256", .local_size = 128, TILE(2, 32, 32, 32), .min_registers = 96},
+    {.name = "d256x1", .local_size = 128, TILE(1, 32, 32, 32)},
+};
+
+static uint32_t own_rows(const vkf__config *config)
+{
+    const vkf__attention_grad_tile *t = &config->tile.attention_grad;
+    return t->each * config->local_size / t->lanes;
+}
+
+// The number of vectors of four that the tiles of rows take, with one vector of padding per line.
+static uint32_t tile_vectors(const vkf__config *config)
+{
+    const vkf__attention_grad_tile *t = &config->tile.attention_grad;
+    return (own_rows(config) + t->step) * (t->depth / 4 + 1);
+}
+
+static uint32_t shared_bytes(const vkf__config *config)
+{
+    const vkf__attention_grad_tile *t = &config->tile.attention_grad;
+    return 16 * (tile_vectors(config) + own_rows(config) * (t->step / 4 + 1)) + 4 * t->step;
+}
+
+// The tile holds what the lanes of all rows have found of them, and at least four rows to be added.
+static bool valid(const vkf__config *config)
+{
+    const vkf__attention_grad_tile *t = &config->tile.attention_grad;
+    const uint32_t widest = config->max_k > 0 ? config->max_k : 256;
+    if (!vkf__is_power_of_two_u64(t->step) || !vkf__is_power_of_two_u64(t->lanes) || t->step < 4 ||
+        t->lanes > t->step || config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0 || t->each == 0)
+        return false;
+    return tile_vectors(config) >= 4 * ((widest + 3) / 4) && tile_vectors(config) >= t->each * config->local_size;
+}
+
+static const char *const pack_constants[VKF_ATTENTION_GRAD_PACK_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_GRAD_PACK, DELTAS),
+};
+
+static const vkf__config pack_configs[] = {
+    {.name = "rows128", .local_size = 128},
+    {.name = "rows64", .local_size = 64},
+};
+
+static bool pack_valid(const vkf__config *config)
+{
+    return config->local_size % VKF_ATTENTION_GRAD_PACK_LANES == 0;
+}
+
+// A number for each invocation.
+static uint32_t pack_shared_bytes(const vkf__config *config)
+{
+    return 4 * config->local_size;
+}
+
+#define GRAD(shader, op_, operands, out)                                                                            \
+    {                                                                                                               \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,     \
+        PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
+        .shared_bytes = shared_bytes                                                                                \
+    }
+#define PACK(x)                                                                                                       \
+    {                                                                                                                 \
+        .name = NAME_1("attention_grad_pack", x), TYPES_1(x), .op = VKF_OP_ATTENTION_GRAD_PACK, .needs = STORAGE(x),  \
+        .operand_count = 4, PARAMS(vkf_attention_grad_pack_params), CONSTANTS(pack_constants), CONFIGS(pack_configs), \
+        .valid = pack_valid, .shared_bytes = pack_shared_bytes                                                        \
+    }
+
+static const vkf__kernel rows[] = {
+    GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
+    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    PACK(f32),
+};
+
+const vkf__family vkf__attention_grad_family = {rows, COUNT(rows)};

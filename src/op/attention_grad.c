@@ -1,0 +1,477 @@
+// The emitter of the gradients of attention, and its operators' rows. Operands are packed first, so that four storage
+// buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys and values come
+// from one pass, which computes scores once for both.
+#include "op/attention_grad.h"
+
+#include <assert.h>
+
+#include "base/size.h"
+#include "op/copy.h"
+#include "op/operators.h"
+#include "shared/attention_grad.h"
+
+// The widest head that the kernels take: they unroll over it.
+#define MAX_WIDTH 256u
+#define QUAD 4u
+// Iterations of a dispatch's loops: fewer than the 65,535 after which some lavapipe ends them.
+#define MAX_ITERATIONS 60000u
+
+// Where the packed operands lie, at maximum sizes.
+typedef struct packed {
+    vkf__span whole;         // rows of queries, rows of keys, log_sums and deltas
+    uint32_t row_quads;      // of either kind of row
+    uint64_t query_rows;     // (batch, kv_heads, q_len, heads / kv_heads)
+    uint64_t key_rows;       // (batch, kv_heads, k_len)
+    uint64_t log_sums_first; // element; the deltas follow
+} packed;
+
+static uint32_t quads_of(uint32_t width)
+{
+    return vkf__div_up_u32(width, QUAD);
+}
+
+static vkf_status check(const vkf__work *work, const vkf__attention_grad_args *args)
+{
+    const vkf__attention_args *forward = &args->forward;
+    assert(!forward->fresh.present && forward->heads % forward->kv_heads == 0);
+    if (forward->head_dim > MAX_WIDTH || forward->v_head_dim > MAX_WIDTH)
+        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                         "%s.%s: heads of %u and %u elements; gradients are for up to %u", work->name, args->label,
+                         forward->head_dim, forward->v_head_dim, MAX_WIDTH);
+    return VKF_OK;
+}
+
+// Counts the rows and elements. False when they are too many for indices of 32 bits.
+static bool lay_out(const vkf__attention_args *forward, packed *out, uint64_t *out_count)
+{
+    const uint64_t queries[] = {forward->batch, forward->heads, forward->q_len};
+    const uint64_t keys[] = {forward->batch, forward->kv_heads, forward->k_len};
+    uint64_t elements = 0;
+    out->row_quads = quads_of(forward->head_dim) + quads_of(forward->v_head_dim);
+    if (!vkf__product_u64(queries, 3, &out->query_rows) || !vkf__product_u64(keys, 3, &out->key_rows) ||
+        out->query_rows > UINT32_MAX || out->key_rows > UINT32_MAX ||
+        !vkf__mul_u64(out->query_rows + out->key_rows, (uint64_t)QUAD * out->row_quads, &elements))
+        return false;
+    out->log_sums_first = elements;
+    *out_count = elements + 2 * out->query_rows;
+    return *out_count <= UINT32_MAX;
+}
+
+static vkf_status make_room(vkf__work *work, const vkf__attention_grad_args *args, packed *out)
+{
+    uint64_t count = 0;
+    if (!lay_out(&args->forward, out, &count))
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
+                         args->label);
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->query_rows, &out->query_rows));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->key_rows, &out->key_rows));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->log_sums_first, &out->log_sums_first));
+    return vkf__work_temp(work, VKF_DTYPE_F32, count, &out->whole);
+}
+
+static uint64_t row_elements(const packed *rows)
+{
+    return (uint64_t)QUAD * rows->row_quads;
+}
+
+static vkf__span query_rows(const packed *rows)
+{
+    return vkf__span_part(&rows->whole, 0, rows->query_rows * row_elements(rows));
+}
+
+static vkf__span key_rows(const packed *rows)
+{
+    return vkf__span_part(&rows->whole, rows->query_rows * row_elements(rows), rows->key_rows * row_elements(rows));
+}
+
+static vkf__span log_sums(const packed *rows)
+{
+    return vkf__span_part(&rows->whole, rows->log_sums_first, rows->query_rows);
+}
+
+static vkf__span deltas(const packed *rows)
+{
+    return vkf__span_part(&rows->whole, rows->log_sums_first + rows->query_rows, rows->query_rows);
+}
+
+// An operand on its way into rows. With `out` its products with that are summed into `deltas`.
+typedef struct packing {
+    const char *label;
+    const vkf__heads_span *x, *out;
+    vkf__span rows, deltas;
+    uint32_t length, heads, group, width, first_quad;
+} packing;
+
+static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const packing *job)
+{
+    vkf__variant variant;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {job->x->span.dtype};
+    const uint64_t count = (uint64_t)forward->batch * job->length * job->heads;
+    const vkf__problem problem = {.m = (uint32_t)count, .n = job->width};
+    const vkf__heads_span none = {0}, *out = job->out ? job->out : &none;
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS] = job->out != NULL};
+    const struct vkf_attention_grad_pack_params params = {
+        .rows = (uint32_t)count,
+        .len = job->length,
+        .heads = job->heads,
+        .group = job->group,
+        .width = job->width,
+        .first_quad = job->first_quad,
+        .row_quads = rows->row_quads,
+        .x_batch = job->x->batch_stride,
+        .x_row = job->x->row_stride,
+        .x_head = job->x->head_stride,
+        .out_batch = out->batch_stride,
+        .out_row = out->row_stride,
+        .out_head = out->head_stride,
+    };
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION_GRAD_PACK, types, &problem, &variant));
+    vkf__dispatch dispatch = {
+        .label = job->label,
+        .variant = variant,
+        .flags = flags,
+        .bindings = {{job->x->span, false}, {job->rows, true}, {out->span, false}, {job->deltas, true}},
+        .params = &params,
+    };
+    const uint32_t rows_each = variant.config->local_size / VKF_ATTENTION_GRAD_PACK_LANES;
+    vkf__grid_flat(work, (count + rows_each - 1) / rows_each, dispatch.grid);
+    return vkf__work_dispatch(work, &dispatch);
+}
+
+static vkf_status pack_all(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+{
+    const vkf__attention_args *f = &args->forward;
+    const uint32_t second = quads_of(f->head_dim), group = f->heads / f->kv_heads;
+    const vkf__span queries = query_rows(rows), keys = key_rows(rows), none = {0};
+    const packing jobs[] = {
+        {"pack_query", &f->q, NULL, queries, none, f->q_len, f->heads, group, f->head_dim, 0},
+        {"pack_gradient", &args->dout, &f->out, queries, deltas(rows), f->q_len, f->heads, group, f->v_head_dim,
+         second},
+        {"pack_key", &f->k, NULL, keys, none, f->k_len, f->kv_heads, 1, f->head_dim, 0},
+        {"pack_value", &f->v, NULL, keys, none, f->k_len, f->kv_heads, 1, f->v_head_dim, second},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+        VKF_RETURN_IF_ERROR(emit_pack(work, f, rows, &jobs[i]));
+    return VKF_OK;
+}
+
+// One pass over all pairs of queries and keys.
+typedef struct pass {
+    const char *label;
+    uint32_t gives; // VKF_ATTENTION_GRAD_*
+    vkf__heads_span out, value_out;
+    bool adds, value_adds;
+} pass;
+
+static bool owns_keys(uint32_t gives)
+{
+    return gives >= VKF_ATTENTION_GRAD_KEY;
+}
+
+// Rows of one key head.
+static uint64_t own_rows(const vkf__attention_args *forward, uint32_t gives)
+{
+    return owns_keys(gives) ? forward->k_len : (uint64_t)forward->q_len * (forward->heads / forward->kv_heads);
+}
+
+static uint64_t other_rows(const vkf__attention_args *forward, uint32_t gives)
+{
+    return own_rows(forward, owns_keys(gives) ? VKF_ATTENTION_GRAD_QUERY : VKF_ATTENTION_GRAD_KEY);
+}
+
+// At least as many iterations as the loops of a step make in one invocation: those over the depth of both halves, and
+// those over the rows that are added, which have four at least in shared memory at a time.
+static uint32_t step_iterations(const vkf__attention_args *forward, const vkf__attention_grad_tile *tile)
+{
+    const uint32_t depth = tile->depth / QUAD, first = quads_of(forward->head_dim),
+                   second = quads_of(forward->v_head_dim);
+    const uint32_t multiplying = first + second + vkf__div_up_u32(first, depth) + vkf__div_up_u32(second, depth);
+    return 1 + multiplying + 2 * (2 * tile->step / QUAD);
+}
+
+// Into how many dispatches the other rows are divided. They are in two ranges, each of which may end in a part of a
+// step.
+static uint64_t count_slices(const vkf__attention_args *forward, uint32_t gives, const vkf__config *config)
+{
+    const vkf__attention_grad_tile *tile = &config->tile.attention_grad;
+    const uint64_t steps = other_rows(forward, gives) / tile->step + 2;
+    const uint64_t steps_each = MAX_ITERATIONS / step_iterations(forward, tile);
+    return (steps + steps_each - 1) / steps_each;
+}
+
+static struct vkf_attention_grad_params params_of(const vkf__attention_args *forward, const packed *rows,
+                                                  const pass *job)
+{
+    return (struct vkf_attention_grad_params){
+        .batch = forward->batch,
+        .heads = forward->heads,
+        .kv_heads = forward->kv_heads,
+        .q_len = forward->q_len,
+        .k_len = forward->k_len,
+        .keys_first = (uint32_t)rows->query_rows,
+        .log_sums_first = (uint32_t)rows->log_sums_first,
+        .deltas_first = (uint32_t)(rows->log_sums_first + rows->query_rows),
+        .adds = job->adds,
+        .value_adds = job->value_adds,
+        .out_batch = job->out.batch_stride,
+        .out_row = job->out.row_stride,
+        .out_head = job->out.head_stride,
+        .value_out_batch = job->value_out.batch_stride,
+        .value_out_row = job->value_out.row_stride,
+        .value_out_head = job->value_out.head_stride,
+        .mask_cols = forward->mask_cols,
+        .mask_batch = forward->mask_batch,
+        .mask_head = forward->mask_head,
+        .mask_row = forward->mask_row,
+        .key_mask_batch = forward->key_mask_batch,
+        // Without a causal mask and a window every key is visible, and this offset says so to the account.
+        .causal_offset = forward->causal || forward->window > 0 ? forward->causal_offset : (int32_t)forward->k_len,
+        .window = forward->window,
+        .scale = forward->scale,
+    };
+}
+
+static vkf_status emit_slice(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const pass *job,
+                             const vkf__variant *variant, const struct vkf_attention_grad_params *params)
+{
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_ATTENTION_GRAD_SPEC_HEAD_DIM] = forward->head_dim,
+        [VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM] = forward->v_head_dim,
+        [VKF_ATTENTION_GRAD_SPEC_MASK_KIND] = (uint32_t)forward->mask_kind,
+        [VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND] = (uint32_t)forward->key_mask_kind,
+        [VKF_ATTENTION_GRAD_SPEC_CAUSAL] = forward->causal,
+        [VKF_ATTENTION_GRAD_SPEC_WINDOW] = forward->window > 0,
+        [VKF_ATTENTION_GRAD_SPEC_GIVES] = job->gives,
+    };
+    // The pass that gives the sums of exponentials reads rows alone, and its own sums lie behind these.
+    const bool sums = job->gives == VKF_ATTENTION_GRAD_LOG_SUMS;
+    const vkf__span read = sums ? vkf__span_part(&rows->whole, 0, rows->log_sums_first) : rows->whole;
+    vkf__dispatch dispatch = {
+        .label = job->label,
+        .variant = *variant,
+        .flags = flags,
+        .bindings = {{read, false},
+                     {job->out.span, true},
+                     {forward->mask, false},
+                     {forward->key_mask, false},
+                     {job->value_out.span, true}},
+        .params = params,
+    };
+    const vkf__config *config = variant->config;
+    const vkf__attention_grad_tile *tile = &config->tile.attention_grad;
+    const uint64_t rows_each = tile->each * config->local_size / tile->lanes;
+    const uint64_t blocks = (own_rows(forward, job->gives) + rows_each - 1) / rows_each;
+    vkf__grid_flat(work, blocks * forward->kv_heads * forward->batch, dispatch.grid);
+    return vkf__work_dispatch(work, &dispatch);
+}
+
+static vkf_status emit_pass(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const pass *job)
+{
+    vkf__variant variant;
+    uint64_t slices = 0;
+    const vkf__op op =
+        job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR : VKF_OP_ATTENTION_GRAD;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {job->out.span.dtype};
+    const vkf__problem problem = {
+        .m = (uint32_t)own_rows(forward, job->gives),
+        .n = (uint32_t)other_rows(forward, job->gives),
+        .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
+    };
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(forward, job->gives, variant.config), &slices));
+    struct vkf_attention_grad_params params = params_of(forward, rows, job);
+    params.slices = (uint32_t)slices;
+    for (params.slice = 0; params.slice < params.slices; params.slice++) {
+        VKF_RETURN_IF_ERROR(emit_slice(work, forward, rows, job, &variant, &params));
+        params.adds = params.value_adds = 1;
+    }
+    return VKF_OK;
+}
+
+static vkf_status emit_log_sums(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+{
+    const vkf__copy_args copy = {
+        .label = "log_sums",
+        .x = args->log_sums,
+        .out = log_sums(rows),
+        .outer = 1,
+        .rows = 1,
+        .cols = args->forward.batch * args->forward.heads * args->forward.q_len,
+        .alpha = 1.0f,
+    };
+    const pass job = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS, .out = {.span = log_sums(rows)}};
+    return vkf__present(&args->log_sums) ? vkf__emit_copy(work, &copy) : emit_pass(work, &args->forward, rows, &job);
+}
+
+// Whether one kernel gives both gradients. A trial of the one that gives each by itself has it do so.
+static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args)
+{
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->dk.span.dtype};
+    const vkf__problem problem = {
+        .m = args->forward.k_len,
+        .k = args->forward.head_dim > args->forward.v_head_dim ? args->forward.head_dim : args->forward.v_head_dim,
+    };
+    if (work->trial && work->trial->kernel->op == VKF_OP_ATTENTION_GRAD)
+        return false;
+    return vkf__present(&args->dk.span) && vkf__present(&args->dv.span) && args->dk.span.dtype == args->dv.span.dtype &&
+           vkf__work_has_kernel(work, VKF_OP_ATTENTION_GRAD_PAIR, types, &problem);
+}
+
+static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+{
+    const pass both = {"grad_key_value",  VKF_ATTENTION_GRAD_KEY_AND_VALUE, args->dk, args->dv, args->accumulate_k,
+                       args->accumulate_v};
+    const pass key = {"grad_key", VKF_ATTENTION_GRAD_KEY, .out = args->dk, .adds = args->accumulate_k};
+    const pass value = {"grad_value", VKF_ATTENTION_GRAD_VALUE, .out = args->dv, .adds = args->accumulate_v};
+    uint64_t paired = 0;
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args), &paired));
+    if (paired)
+        return emit_pass(work, &args->forward, rows, &both);
+    if (vkf__present(&args->dk.span))
+        VKF_RETURN_IF_ERROR(emit_pass(work, &args->forward, rows, &key));
+    return vkf__present(&args->dv.span) ? emit_pass(work, &args->forward, rows, &value) : VKF_OK;
+}
+
+vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args)
+{
+    packed rows;
+    const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
+    VKF_RETURN_IF_ERROR(check(work, args));
+    VKF_RETURN_IF_ERROR(make_room(work, args, &rows));
+    VKF_RETURN_IF_ERROR(pack_all(work, args, &rows));
+    VKF_RETURN_IF_ERROR(emit_log_sums(work, args, &rows));
+    if (vkf__present(&args->dq.span))
+        VKF_RETURN_IF_ERROR(emit_pass(work, &args->forward, &rows, &query));
+    return emit_keys_and_values(work, args, &rows);
+}
+
+// Multiply-adds of one pair of a query and a key, in widths of heads and of values: scores, products with values where
+// a gradient is taken through the softmax, and what is added to the sums.
+static double pair_products(uint32_t gives, double width, double v_width)
+{
+    switch (gives) {
+    case VKF_ATTENTION_GRAD_LOG_SUMS:
+        return width;
+    case VKF_ATTENTION_GRAD_VALUE:
+        return width + v_width;
+    case VKF_ATTENTION_GRAD_KEY_AND_VALUE:
+        return 2 * width + 2 * v_width;
+    default:
+        return 2 * width + v_width;
+    }
+}
+
+// Elements of a row of what a pass gives.
+static double out_elements(uint32_t gives, double width, double v_width)
+{
+    switch (gives) {
+    case VKF_ATTENTION_GRAD_LOG_SUMS:
+        return 1;
+    case VKF_ATTENTION_GRAD_VALUE:
+        return v_width;
+    case VKF_ATTENTION_GRAD_KEY_AND_VALUE:
+        return width + v_width;
+    default:
+        return width;
+    }
+}
+
+// Besides the products there are five operations on each score: scale, difference, exp(), difference and product. Each
+// slice of the other rows has its part of the pairs, and reads its own rows again.
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_attention_grad_params *p = dispatched->params;
+    const uint32_t gives = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_GIVES];
+    const double width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_HEAD_DIM];
+    const double v_width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM];
+    const double pairs_count =
+        (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
+    const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
+    const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
+    const bool sums = gives == VKF_ATTENTION_GRAD_LOG_SUMS;
+    const double read = (own + other / p->slices) * (sums ? width : width + v_width) + (sums ? 0 : 2 * queries);
+    return (vkf__account){
+        .flops = pairs_count * (2 * pair_products(gives, width, v_width) + 5),
+        .bytes_read = vkf__stored_bytes(read, VKF_DTYPE_F32),
+        .bytes_written = vkf__stored_bytes(own * out_elements(gives, width, v_width), VKF_DTYPE_F32),
+    };
+}
+
+// Of keys and values, the gradient of keys. The sums of exponentials are no gradient, and slices leave parts of one.
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_attention_grad_params *p = dispatched->params;
+    const uint32_t gives = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_GIVES];
+    const bool value = gives == VKF_ATTENTION_GRAD_VALUE;
+    *out_extent = (vkf__extent){
+        .operand = VKF_ATTENTION_GRAD_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[0],
+        .counts = {p->batch, owns_keys(gives) ? p->k_len : p->q_len, owns_keys(gives) ? p->kv_heads : p->heads,
+                   dispatched->spec[value ? VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM : VKF_ATTENTION_GRAD_SPEC_HEAD_DIM]},
+        .strides = {p->out_batch, p->out_row, p->out_head, 1},
+    };
+    return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices;
+}
+
+// Moves the elements, and with deltas reads the output of attention, too.
+static vkf__account pack_account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_attention_grad_pack_params *p = dispatched->params;
+    const bool with_deltas = dispatched->spec[VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS] != 0;
+    const double elements = (double)p->rows * p->width;
+    vkf__account packed_rows =
+        vkf__account_elementwise(elements, with_deltas ? 2 : 0, dispatched->kernel->types[0], VKF_DTYPE_F32);
+    packed_rows.bytes_read *= with_deltas ? 2 : 1;
+    return packed_rows;
+}
+
+static void flags_of(const vkf__kernel *kernel, uint32_t head_dim, uint32_t gives, uint32_t *out_flags)
+{
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_HEAD_DIM, head_dim, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM, head_dim, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_GIVES, gives, out_flags);
+}
+
+static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    (void)config;
+    flags_of(kernel, head_dim, VKF_ATTENTION_GRAD_QUERY, out_flags);
+}
+
+static void pair_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    (void)config;
+    flags_of(kernel, head_dim, VKF_ATTENTION_GRAD_KEY_AND_VALUE, out_flags);
+}
+
+// No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
+static const vkf__typical_problem problems[] = {
+    {.label = "512 rows", .problem = {.m = 512, .n = 512, .k = 64}},
+    {.label = "512 rows", .problem = {.m = 512, .n = 512, .k = 128}},
+    {.label = "512 rows", .problem = {.m = 512, .n = 512, .k = 256}},
+};
+static const vkf__typical_problem pack_problems[] = {{.label = "any", .problem = {.m = 1u << 14, .n = 64}}};
+
+const vkf__op_info vkf__op_attention_grad = {
+    .params_bytes = sizeof(struct vkf_attention_grad_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .per_head_dim = true,
+    .typical_flags = typical_flags,
+};
+
+const vkf__op_info vkf__op_attention_grad_pair = {
+    .params_bytes = sizeof(struct vkf_attention_grad_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .per_head_dim = true,
+    .typical_flags = pair_flags,
+};
+
+const vkf__op_info vkf__op_attention_grad_pack = {
+    .params_bytes = sizeof(struct vkf_attention_grad_pack_params),
+    .account = pack_account,
+    VKF_OP_PROBLEMS(pack_problems),
+};

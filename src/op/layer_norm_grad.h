@@ -1,0 +1,24 @@
+// The gradient of layer and RMS normalisation with regard to its input, as torch.nn.LayerNorm and torch.nn.RMSNorm have
+// it. vkf__emit_column_sum() makes those of the weight and of the bias from `stats` and dout.
+#ifndef VKF_OP_LAYER_NORM_GRAD_H
+#define VKF_OP_LAYER_NORM_GRAD_H
+
+#include "op/operand.h"
+
+typedef struct vkf__layer_norm_grad_args {
+    const char *label;
+    vkf__span x;        // (rows, dim) f32: what was normalised
+    vkf__span weight;   // optional, (dim) f32
+    vkf__span dout;     // (rows, dim) f32; a row of zeros gives a gradient of zeros, even where x is NaN
+    vkf__span dx;       // (rows, dim) f32; may be dout or x
+    vkf__span stats;    // optional, (rows, 2) f32: the mean, 0 with rms, and 1 / sqrt(variance + eps)
+    uint32_t rows, dim; // rows 0 skips it in this run
+    float eps;
+    bool rms;        // the mean is taken as 0
+    bool accumulate; // the gradient is added to dx; otherwise dx is not read
+} vkf__layer_norm_grad_args;
+
+// One dispatch, and one more for stats. Status TOO_LARGE for operands beyond the device's limits.
+VKF_MUST_CHECK vkf_status vkf__emit_layer_norm_grad(vkf__work *work, const vkf__layer_norm_grad_args *args);
+
+#endif

@@ -1,0 +1,202 @@
+// Edge shapes of the gradients of attention: one query and key, primes, heads that share keys, keys that end early.
+//
+// The width of a head is a constant of the kernels. All shapes have the same width, so that few pipelines are compiled.
+#include "prove/self_test_bed.h"
+
+#include <stdio.h>
+
+#include "op/attention_grad.h"
+#include "reference/reference.h"
+
+enum { HEADS = 4, KV_HEADS = 2, WIDTH = 20, V_WIDTH = 12 };
+
+typedef struct shape {
+    uint32_t batch, q_len, k_len;
+} shape;
+
+typedef struct arrays {
+    float *q, *k, *v, *out, *dout; // (batch, length, heads, width)
+    float *dq, *dk, *dv;           // before, and then as expected
+    float *scores;                 // (batch, HEADS, q_len, k_len)
+    double *grads;                 // (dq, dk, dv, then scratch)
+    int32_t lengths[2];
+} arrays;
+
+static size_t count_of(const shape *s, uint32_t length, uint32_t heads, uint32_t width)
+{
+    return (size_t)s->batch * length * heads * width;
+}
+
+static vkf__heads_span heads_span(vkf__bed *bed, const float *values, const shape *s, uint32_t length, uint32_t heads,
+                                  uint32_t width)
+{
+    return (vkf__heads_span){
+        .span = vkf__bed_floats(bed, VKF_DTYPE_F32, values, count_of(s, length, heads, width)),
+        .batch_stride = length * heads * width,
+        .row_stride = heads * width,
+        .head_stride = width,
+    };
+}
+
+static vkf__ref_layout layout_of(uint32_t length, uint32_t heads, uint32_t width)
+{
+    const size_t row = (size_t)heads * width;
+    return (vkf__ref_layout){.row = row, .outer = length * row, .inner = width};
+}
+
+static vkf__ref_sdpa_desc forward_of(const shape *s, const arrays *x, const vkf__attention_args *args)
+{
+    return (vkf__ref_sdpa_desc){
+        .softmax = {.batch = s->batch,
+                    .heads = HEADS,
+                    .q_len = s->q_len,
+                    .k_len = s->k_len,
+                    .mask_cols = s->k_len,
+                    .out = x->scores,
+                    .scale = args->scale,
+                    .key_mask_kind = args->key_mask_kind,
+                    .key_mask = x->lengths,
+                    .causal = args->causal,
+                    .causal_offset = args->causal_offset},
+        .kv_heads = KV_HEADS,
+        .head_dim = WIDTH,
+        .v_head_dim = V_WIDTH,
+        .query = x->q,
+        .key = x->k,
+        .value = x->v,
+        .out = x->out,
+        .q_layout = layout_of(s->q_len, HEADS, WIDTH),
+        .k_layout = layout_of(s->k_len, KV_HEADS, WIDTH),
+        .v_layout = layout_of(s->k_len, KV_HEADS, V_WIDTH),
+        .out_layout = layout_of(s->q_len, HEADS, V_WIDTH),
+    };
+}
+
+// Adds to what is there where the gradient accumulates.
+static void take(float *out, const double *grads, size_t count, bool accumulate)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)(grads[i] + (accumulate ? (double)out[i] : 0));
+}
+
+// Leaves the output of attention in x->out.
+static void attend(const shape *s, const arrays *x, const vkf__attention_args *args)
+{
+    const vkf__ref_sdpa_desc forward = forward_of(s, x, args);
+    vkf__ref_sdpa(&forward);
+}
+
+// Leaves the expected gradients in x->dq, x->dk and x->dv.
+static void expect(const shape *s, const arrays *x, const vkf__attention_grad_args *args)
+{
+    const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
+                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH);
+    const vkf__ref_sdpa_grad_desc desc = {
+        .forward = forward_of(s, x, &args->forward),
+        .dout = x->dout,
+        .dq = x->grads,
+        .dk = x->grads + q,
+        .dv = x->grads + q + k,
+        .scratch = x->grads + q + k + v,
+    };
+    vkf__ref_sdpa_grad(&desc);
+    take(x->dq, desc.dq, q, args->accumulate_q);
+    take(x->dk, desc.dk, k, args->accumulate_k);
+    take(x->dv, desc.dv, v, args->accumulate_v);
+}
+
+static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arrays *x)
+{
+    return (vkf__attention_grad_args){
+        .label = "self-test",
+        .forward = {.q = heads_span(bed, x->q, s, s->q_len, HEADS, WIDTH),
+                    .k = heads_span(bed, x->k, s, s->k_len, KV_HEADS, WIDTH),
+                    .v = heads_span(bed, x->v, s, s->k_len, KV_HEADS, V_WIDTH),
+                    .key_mask = vkf__bed_ints(bed, x->lengths, 2),
+                    .key_mask_kind = VKF_MASK_LENGTHS,
+                    .batch = s->batch,
+                    .heads = HEADS,
+                    .kv_heads = KV_HEADS,
+                    .q_len = s->q_len,
+                    .k_len = s->k_len,
+                    .head_dim = WIDTH,
+                    .v_head_dim = V_WIDTH,
+                    .mask_cols = s->k_len,
+                    .key_mask_batch = 1,
+                    .causal = true,
+                    .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
+                    .scale = 0.25f},
+        .dout = heads_span(bed, x->dout, s, s->q_len, HEADS, V_WIDTH),
+        .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, WIDTH),
+        .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, WIDTH),
+        .dv = heads_span(bed, x->dv, s, s->k_len, KV_HEADS, V_WIDTH),
+        .accumulate_v = true,
+    };
+}
+
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_attention_grad(work, args);
+}
+
+static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
+{
+    vkf__bed_clear(bed);
+    vkf__attention_grad_args args = args_of(bed, s, x);
+    attend(s, x, &args.forward);
+    args.forward.out = heads_span(bed, x->out, s, s->q_len, HEADS, V_WIDTH);
+    expect(s, x, &args);
+    const struct {
+        const char *name;
+        const vkf__heads_span *out;
+        const float *expected;
+    } results[] = {{"query", &args.dq, x->dq}, {"key", &args.dk, x->dk}, {"value", &args.dv, x->dv}};
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+        vkf__bed_case c = {
+            .emit = emit,
+            .args = &args,
+            .out = results[i].out->span,
+            .expected = results[i].expected,
+            .tolerance = vkf__bed_close(VKF_DTYPE_F32),
+        };
+        (void)snprintf(c.shape, sizeof c.shape, "%s, batch %u, heads 4 and 2, queries %u, keys %u, widths 20 and 12",
+                       results[i].name, s->batch, s->q_len, s->k_len);
+        VKF_RETURN_IF_ERROR(vkf__bed_run(bed, &c));
+    }
+    return VKF_OK;
+}
+
+static vkf_status check(vkf__bed *bed, const shape *s)
+{
+    const vkf__host *host = &bed->context->host;
+    const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
+                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), out = count_of(s, s->q_len, HEADS, V_WIDTH);
+    arrays x = {
+        .q = vkf__bed_random_values(bed, q),
+        .k = vkf__bed_random_values(bed, k),
+        .v = vkf__bed_random_values(bed, v),
+        .out = vkf__bed_random_values(bed, out),
+        .dout = vkf__bed_random_values(bed, out),
+        .dq = vkf__bed_random_values(bed, q),
+        .dk = vkf__bed_random_values(bed, k),
+        .dv = vkf__bed_random_values(bed, v),
+        .scores = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, s->k_len)),
+        .grads = vkf__alloc(host, q + k + v + 2 * (size_t)s->k_len, sizeof *x.grads),
+        .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
+    };
+    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.scores && x.grads
+                            ? run(bed, s, &x)
+                            : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
+    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.scores, x.grads};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        vkf__free(host, all[i]);
+    return status;
+}
+
+vkf_status vkf__bed_attention_grad(vkf__bed *bed)
+{
+    static const shape shapes[] = {{1, 1, 1}, {2, 7, 13}, {2, 67, 65}, {2, 16, 32}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    return VKF_OK;
+}

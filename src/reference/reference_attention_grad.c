@@ -1,0 +1,122 @@
+// Gradients of attention, a query at a time, and the sum that they are the derivatives of.
+#include "reference/reference.h"
+
+#include <math.h>
+
+// One query of one head, and where the elements of its operands begin.
+typedef struct query_row {
+    uint32_t b, h, l;
+    size_t q, out, k, v; // of the query and its output, and of the first key and value of its key head
+} query_row;
+
+static query_row view_row(const vkf__ref_sdpa_desc *f, uint32_t b, uint32_t h, uint32_t l)
+{
+    const size_t kv_head = h / (f->softmax.heads / f->kv_heads);
+    return (query_row){
+        .b = b,
+        .h = h,
+        .l = l,
+        .q = b * f->q_layout.outer + h * f->q_layout.inner + l * f->q_layout.row,
+        .out = b * f->out_layout.outer + h * f->out_layout.inner + l * f->out_layout.row,
+        .k = b * f->k_layout.outer + kv_head * f->k_layout.inner,
+        .v = b * f->v_layout.outer + kv_head * f->v_layout.inner,
+    };
+}
+
+static double dot(const float *a, const float *b, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += (double)a[i] * b[i];
+    return sum;
+}
+
+// Writes the row's weights, and -1 for a key that is masked. False where all are.
+static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights)
+{
+    double maximum = -INFINITY, sum = 0;
+    bool any = false;
+    for (uint32_t s = 0; s < f->softmax.k_len; s++) {
+        const double x = dot(f->query + row->q, f->key + row->k + s * f->k_layout.row, f->head_dim);
+        weights[s] = vkf__ref_masked_score(&f->softmax, row->b, row->h, row->l, s, x);
+        maximum = fmax(maximum, weights[s]); // fmax passes over NaN
+    }
+    for (uint32_t s = 0; s < f->softmax.k_len; s++) {
+        const bool masked = weights[s] == -INFINITY;
+        weights[s] = masked ? -1 : exp(weights[s] - maximum);
+        sum += masked ? 0 : weights[s];
+        any = any || !masked;
+    }
+    for (uint32_t s = 0; s < f->softmax.k_len; s++)
+        weights[s] = weights[s] == -1 ? -1 : weights[s] / sum;
+    return any;
+}
+
+// Adds what the weight of key `s` and its score's gradient give.
+static void add_pair(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, uint32_t s, double weight,
+                     double score_grad)
+{
+    const vkf__ref_sdpa_desc *f = &desc->forward;
+    const size_t k = row->k + s * f->k_layout.row, v = row->v + s * f->v_layout.row;
+    for (uint32_t i = 0; i < f->head_dim; i++) {
+        desc->dq[row->q + i] += score_grad * f->key[k + i];
+        desc->dk[k + i] += score_grad * f->query[row->q + i];
+    }
+    for (uint32_t i = 0; i < f->v_head_dim; i++)
+        desc->dv[v + i] += weight * desc->dout[row->out + i];
+}
+
+static void add_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
+{
+    const vkf__ref_sdpa_desc *f = &desc->forward;
+    const uint32_t k_len = f->softmax.k_len;
+    double *weights = desc->scratch, *products = desc->scratch + k_len, delta = 0;
+    if (!weigh_row(f, row, weights))
+        return;
+    for (uint32_t s = 0; s < k_len; s++) {
+        products[s] = dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
+        delta += weights[s] == -1 ? 0 : weights[s] * products[s];
+    }
+    for (uint32_t s = 0; s < k_len; s++) {
+        if (weights[s] != -1)
+            add_pair(desc, row, s, weights[s], f->softmax.scale * weights[s] * (products[s] - delta));
+    }
+}
+
+void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc)
+{
+    const vkf__ref_softmax_desc *softmax = &desc->forward.softmax;
+    for (uint32_t b = 0; b < softmax->batch; b++)
+        for (uint32_t h = 0; h < softmax->heads; h++)
+            for (uint32_t l = 0; l < softmax->q_len; l++) {
+                const query_row row = view_row(&desc->forward, b, h, l);
+                add_row(desc, &row);
+            }
+}
+
+static double row_product(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
+{
+    const vkf__ref_sdpa_desc *f = &desc->forward;
+    double sum = 0;
+    if (!weigh_row(f, row, desc->scratch))
+        return 0;
+    for (uint32_t s = 0; s < f->softmax.k_len; s++) {
+        if (desc->scratch[s] != -1)
+            sum +=
+                desc->scratch[s] * dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
+    }
+    return sum;
+}
+
+double vkf__ref_sdpa_product(const vkf__ref_sdpa_grad_desc *desc)
+{
+    const vkf__ref_softmax_desc *softmax = &desc->forward.softmax;
+    double sum = 0;
+    for (uint32_t b = 0; b < softmax->batch; b++)
+        for (uint32_t h = 0; h < softmax->heads; h++)
+            for (uint32_t l = 0; l < softmax->q_len; l++) {
+                const query_row row = view_row(&desc->forward, b, h, l);
+                sum += row_product(desc, &row);
+            }
+    return sum;
+}

@@ -1,0 +1,37 @@
+"""Errors in the gradients of operators on rows, and in sums over rows."""
+from planted_error import Error
+
+REFERENCE = ("unit.reference_grad_rows",)
+NORM = ("gpu.op_layer_norm_grad.lavapipe.full",)
+SUM = ("gpu.op_column_sum.lavapipe.full",)
+SOFTMAX = ("gpu.op_softmax_grad.lavapipe.full",)
+
+ERRORS = (
+    # The formulas, against differences
+    Error("the gradient of LayerNorm forgets that the mean moves", "src/reference/reference_grad_rows.c",
+          "mean += desc->rms ? 0 : gradient / desc->dim;", "mean += 0;", REFERENCE),
+    Error("the gradient of a norm forgets that the deviation moves", "src/reference/reference_grad_rows.c",
+          "- mean - normed * slope;", "- mean;", REFERENCE),
+    Error("the gradient of softmax forgets that its sum moves", "src/reference/reference_grad_rows.c",
+          "(dout[at] - mean)", "dout[at]", REFERENCE),
+    # The kernels
+    Error("the gradient of RMSNorm takes the mean of gradients for its own", "shaders/layer_norm_grad.comp",
+          "float mean = RMS != 0 ? 0.0 : gradients.x;", "float mean = gradients.x;", NORM),
+    Error("the gradient of a norm takes the moments without the weight", "shaders/layer_norm_grad.comp",
+          "return HAS_WEIGHT != 0 ? gradient * weight_load(col) : gradient;", "return gradient;", NORM),
+    Error("rows without gradient are multiplied by what they hold", "shaders/layer_norm_grad.comp",
+          "            if (along)\n", "", NORM),
+    Error("the gradient of a norm reads what it does not add to", "shaders/layer_norm_grad.comp",
+          "p.accumulate != 0 ? dx_load(at) + value : value", "dx_load(at) * float(p.accumulate) + value", NORM),
+    Error("sums of groups of rows leave out the last group", "src/op/column_sum.c",
+          ".rows = groups,", ".rows = groups > 1 ? groups - 1 : groups,", SUM),
+    Error("a sum over rows counts the last row of a group again", "shaders/column_sum.comp",
+          "part[c] += row < end ? term : 0.0;", "part[c] += term;", SUM),
+    Error("a sum over rows multiplies a norm's rows that do not count", "shaders/column_sum.comp",
+          "value != 0.0 ? value * ((normed_load(at) - stats_load(2 * row)) * stats_load(2 * row + 1)) : 0.0;",
+          "value * ((normed_load(at) - stats_load(2 * row)) * stats_load(2 * row + 1));", SUM),
+    Error("the gradient of softmax reads behind masks", "shaders/softmax_grad.comp",
+          "y != 0.0 ? y * (dout_load(at) - mean) : 0.0;", "y * (dout_load(at) - mean);", SOFTMAX),
+    Error("the gradient of softmax counts a row's last column again", "shaders/softmax_grad.comp",
+          "part += col < cols ? term : 0.0;", "part += term;", SOFTMAX),
+)
