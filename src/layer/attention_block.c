@@ -102,19 +102,14 @@ static void set_bias(const vkf__attention_io *io, vkf__attention_args *args)
     args->mask_row = io->bias_row;
 }
 
-static vkf__attention_args core_args(const vkf__attention_block *block, const vkf__attention_io *io,
-                                     const vkf__attention_sizes *sizes, const vkf__projections *made,
-                                     const vkf__rows *context)
+vkf__attention_args vkf__attention_args_of(const vkf__attention_block *block, const vkf__attention_io *io,
+                                           const vkf__attention_sizes *sizes)
 {
     const vkf_attention_mask *mask = &block->mask;
     uint32_t plane = sizes->query_len * sizes->key_len;
     uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
     return (vkf__attention_args){
         .label = "attention",
-        .q = heads_of(&made->q, block->head_dim),
-        .k = heads_of(&made->k, block->head_dim),
-        .v = heads_of(&made->v, block->v_head_dim),
-        .out = {context->span, sizes->query_len * context->row, context->row, block->v_head_dim},
         .mask = io->mask,
         .key_mask = io->key_mask,
         .mask_kind = mask->kind,
@@ -137,6 +132,18 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
         .scale = scale_of(block),
         .fully_masked = block->fully_masked,
     };
+}
+
+static vkf__attention_args core_args(const vkf__attention_block *block, const vkf__attention_io *io,
+                                     const vkf__attention_sizes *sizes, const vkf__projections *made,
+                                     const vkf__rows *context)
+{
+    vkf__attention_args args = vkf__attention_args_of(block, io, sizes);
+    args.q = heads_of(&made->q, block->head_dim);
+    args.k = heads_of(&made->k, block->head_dim);
+    args.v = heads_of(&made->v, block->v_head_dim);
+    args.out = (vkf__heads_span){context->span, sizes->query_len * context->row, context->row, block->v_head_dim};
+    return args;
 }
 
 // The same where attention rotates queries and keys and brings keys and values to the caches.

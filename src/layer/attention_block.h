@@ -4,6 +4,7 @@
 
 #include <vkformer/layer.h>
 
+#include "op/attention.h"
 #include "op/gemm.h"
 
 // The parameters of vkf_attention_weights as spans.
@@ -77,6 +78,10 @@ static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_
 {
     return (vkf__attention_sizes){.batch = batch, .query_len = query_len, .key_len = key_len, .key_new = key_len};
 }
+
+// Attention between the projections, without its operands: sizes, masks and scale.
+vkf__attention_args vkf__attention_args_of(const vkf__attention_block *block, const vkf__attention_io *io,
+                                           const vkf__attention_sizes *sizes);
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,
                                                     const vkf__attention_io *io, const vkf__attention_sizes *sizes);

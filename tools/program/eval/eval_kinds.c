@@ -16,6 +16,7 @@ const vkf_eval_kind vkf__eval_kinds[] = {
     {"layernorm", vkf__eval_layernorm},
     {"permute", vkf__eval_permute},
     {"additive_attention", vkf__eval_additive_attention},
+    {"gradient", vkf__eval_gradient},
 };
 const size_t vkf__eval_kind_count = sizeof vkf__eval_kinds / sizeof vkf__eval_kinds[0];
 

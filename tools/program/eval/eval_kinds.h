@@ -26,6 +26,7 @@ VKF_MUST_CHECK vkf_status vkf__eval_encoder_layer(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_decoder_layer(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_transformer(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_seq2seq(vkf_eval_case *c);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient(vkf_eval_case *c);
 
 // A mask and a key padding mask among the inputs, as PyTorch's modules take them: BOOL (true: not attended) or F32
 // (added).

@@ -1,0 +1,47 @@
+// Fused attention on a tape.
+#include "op/attention_grad.h"
+#include "training/statements.h"
+
+enum { Q, K, V };
+
+// Heads side by side in compact rows.
+static vkf__heads_span heads_of(const vkf__span *span, uint32_t len, uint32_t heads, uint32_t width)
+{
+    return (vkf__heads_span){*span, len * heads * width, heads * width, width};
+}
+
+// Where a gradient goes; absent where nobody asks for it.
+static vkf_status gradient_of(vkf__tape *tape, vkf__value value, const vkf__heads_span *like,
+                              vkf__heads_span *out_heads, bool *out_adds)
+{
+    *out_heads = *like;
+    out_heads->span = (vkf__span){0};
+    *out_adds = false;
+    return vkf__tape_wants(tape, value) ? vkf__tape_gradient(tape, value, &out_heads->span, out_adds) : VKF_OK;
+}
+
+static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
+{
+    const vkf__attention_args *forward = vkf__tape_note(tape, node);
+    vkf__attention_grad_args args = {.label = "attention_grad", .forward = *forward, .dout = forward->out};
+    args.dout.span = vkf__tape_at(tape, node->out)->gradient;
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[Q], &forward->q, &args.dq, &args.accumulate_q));
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[K], &forward->k, &args.dk, &args.accumulate_k));
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[V], &forward->v, &args.dv, &args.accumulate_v));
+    return vkf__emit_attention_grad(tape->work, &args);
+}
+
+vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args, vkf__value q, vkf__value k,
+                                vkf__value v, vkf__value *out_value)
+{
+    vkf__attention_args forward = *args;
+    VKF_RETURN_IF_ERROR(
+        vkf__tape_result(tape, args->batch * args->q_len, args->heads * args->v_head_dim, out_value));
+    forward.q = heads_of(vkf__tape_span(tape, q), args->q_len, args->heads, args->head_dim);
+    forward.k = heads_of(vkf__tape_span(tape, k), args->k_len, args->kv_heads, args->head_dim);
+    forward.v = heads_of(vkf__tape_span(tape, v), args->k_len, args->kv_heads, args->v_head_dim);
+    forward.out = heads_of(vkf__tape_span(tape, *out_value), args->q_len, args->heads, args->v_head_dim);
+    VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, &forward));
+    const vkf__tape_node node = {back, *out_value, {q, k, v}, 0};
+    return vkf__tape_state(tape, &node, &forward, sizeof forward);
+}

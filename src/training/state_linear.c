@@ -1,0 +1,92 @@
+// Linear layers on a tape.
+#include "op/column_sum.h"
+#include "op/gemm.h"
+#include "training/statements.h"
+
+enum { X, WEIGHT, BIAS };
+
+// dx (rows, in) = dy (rows, out) weight (out, in)
+static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
+{
+    const vkf__tape_value *weight = vkf__tape_at(tape, node->operands[WEIGHT]);
+    vkf__gemm_args product = {
+        .label = "linear_grad",
+        .a = out->gradient,
+        .b = weight->span,
+        .m = out->rows,
+        .n = weight->cols,
+        .k = weight->rows,
+        .batch = 1,
+        .lda = out->cols,
+        .ldb = weight->cols,
+        .ldd = weight->cols,
+        .alpha = 1,
+        .keep_layout = true,
+    };
+    bool adds;
+    VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[X], &product.d, &adds));
+    product.beta = adds ? 1.0f : 0.0f;
+    return vkf__emit_gemm(tape->work, &product);
+}
+
+// dweight (out, in) = dy^T (out, rows) x (rows, in)
+static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
+{
+    const vkf__tape_value *x = vkf__tape_at(tape, node->operands[X]);
+    vkf__gemm_args product = {
+        .label = "weight_grad",
+        .a = out->gradient,
+        .b = x->span,
+        .m = out->cols,
+        .n = x->cols,
+        .k = out->rows,
+        .batch = 1,
+        .lda = out->cols,
+        .ldb = x->cols,
+        .ldd = x->cols,
+        .transpose_a = true,
+        .alpha = 1,
+        .keep_layout = true,
+    };
+    bool adds;
+    VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[WEIGHT], &product.d, &adds));
+    product.beta = adds ? 1.0f : 0.0f;
+    return vkf__emit_gemm(tape->work, &product);
+}
+
+static vkf_status emit_bias(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
+{
+    vkf__column_sum_args sum = {"bias_grad", .x = out->gradient, .rows = out->rows, .cols = out->cols};
+    VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[BIAS], &sum.out, &sum.accumulate));
+    return vkf__emit_column_sum(tape->work, &sum);
+}
+
+static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
+{
+    const vkf__tape_value out = *vkf__tape_at(tape, node->out);
+    if (vkf__tape_wants(tape, node->operands[X]))
+        VKF_RETURN_IF_ERROR(emit_input(tape, node, &out));
+    if (vkf__tape_wants(tape, node->operands[WEIGHT]))
+        VKF_RETURN_IF_ERROR(emit_weight(tape, node, &out));
+    return vkf__tape_wants(tape, node->operands[BIAS]) ? emit_bias(tape, node, &out) : VKF_OK;
+}
+
+vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x, const vkf__linear_values *linear,
+                             vkf__value *out_value)
+{
+    const vkf__tape_value from = *vkf__tape_at(tape, x), weight = *vkf__tape_at(tape, linear->weight);
+    VKF_RETURN_IF_ERROR(vkf__tape_result(tape, from.rows, weight.rows, out_value));
+    const vkf__linear_args args = {
+        .label = label,
+        .x = from.span,
+        .weight = weight.span,
+        .bias = linear->bias ? *vkf__tape_span(tape, linear->bias) : (vkf__span){0},
+        .d = *vkf__tape_span(tape, *out_value),
+        .rows = from.rows,
+        .in = weight.cols,
+        .out = weight.rows,
+    };
+    VKF_RETURN_IF_ERROR(vkf__emit_linear(tape->work, &args));
+    const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0};
+    return vkf__tape_state(tape, &node, NULL, 0);
+}

@@ -1,0 +1,87 @@
+// Reverse-mode differentiation of lists of dispatches. Operators of a tape emit what they compute at once and note what
+// their gradients take; vkf__tape_back() then emits these, the last operator's first.
+//
+// As every emitter's, a tape's statements are made anew in each mode of its work. What a gradient needs of the way
+// forward is kept because the work sees its last use there: temporaries live for as long as somebody reads them.
+// Sums are taken in the order of the statements, so that the same inputs give the same bits.
+//
+// Values are compact matrices in f32 with a row for each position. All functions fail with the statuses of the emitters
+// that they call, and with OUT_OF_HOST_MEMORY.
+#ifndef VKF_TRAINING_TAPE_H
+#define VKF_TRAINING_TAPE_H
+
+#include "op/operand.h"
+
+// A value on a tape, by its number; 0: absent.
+typedef uint32_t vkf__value;
+
+struct vkf__tape;
+
+typedef struct vkf__tape_value {
+    vkf__span span;
+    uint64_t count;     // elements at maximum sizes
+    uint32_t rows, cols; // of this run
+    vkf__span gradient; // absent until a statement has contributed to it, but for leaves
+    bool wanted;        // somebody asks for its gradient
+    bool begun;         // the gradient has contributions
+    bool borrowed;      // it is another value's, or the caller's, and only read
+} vkf__tape_value;
+
+#define VKF_TAPE_OPERANDS 4
+
+// A statement. `back` emits the gradients of its operands from that of its result.
+typedef struct vkf__tape_node {
+    vkf_status (*back)(struct vkf__tape *tape, const struct vkf__tape_node *node);
+    vkf__value out, operands[VKF_TAPE_OPERANDS];
+    size_t note; // where vkf__tape_note() has put what else the gradients take
+} vkf__tape_node;
+
+typedef struct vkf__tape {
+    const vkf__host *host;
+    vkf__work *work;
+    vkf__tape_value *values; // values[v - 1]
+    size_t value_count, value_capacity;
+    vkf__tape_node *nodes;
+    size_t node_count, node_capacity;
+    unsigned char *notes;
+    size_t note_bytes, note_capacity;
+} vkf__tape;
+
+void vkf__tape_init(vkf__tape *tape, const vkf__host *host);
+void vkf__tape_finish(vkf__tape *tape);
+// Forgets all statements. What follows emits into `work`.
+void vkf__tape_begin(vkf__tape *tape, vkf__work *work);
+
+// An input or a parameter. `gradient` gets its gradient; absent: nobody asks for it. Where the statements do not depend
+// on it, that is 0.
+VKF_MUST_CHECK vkf_status vkf__tape_leaf(vkf__tape *tape, const vkf__span *span, const vkf__span *gradient,
+                                         uint32_t rows, uint32_t cols, vkf__value *out_value);
+// Where a result lies.
+const vkf__span *vkf__tape_span(const vkf__tape *tape, vkf__value value);
+// States the gradient of a result, which going back begins with. It is only read.
+void vkf__tape_seed(vkf__tape *tape, vkf__value value, const vkf__span *gradient);
+// Emits the gradients of all leaves.
+VKF_MUST_CHECK vkf_status vkf__tape_back(vkf__tape *tape);
+
+// For statements -----------------------------------------------------------------------------------------------------
+
+// A temporary as a new value.
+VKF_MUST_CHECK vkf_status vkf__tape_result(vkf__tape *tape, uint32_t rows, uint32_t cols, vkf__value *out_value);
+// Enters a statement, whose result is wanted if any operand is. `note` (may be NULL) is copied.
+VKF_MUST_CHECK vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const void *note,
+                                          size_t note_bytes);
+static inline const void *vkf__tape_note(const vkf__tape *tape, const vkf__tape_node *node)
+{
+    return tape->notes + node->note;
+}
+
+vkf__tape_value *vkf__tape_at(const vkf__tape *tape, vkf__value value);
+// Whether the gradient of a value, which may be absent, is asked for.
+bool vkf__tape_wants(const vkf__tape *tape, vkf__value value);
+
+// The gradient that a contribution goes to. `out_adds` tells whether it is to be added to what is there.
+VKF_MUST_CHECK vkf_status vkf__tape_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_span, bool *out_adds);
+// Contributes a gradient that is there already, without copying it where it is the first.
+VKF_MUST_CHECK vkf_status vkf__tape_pass_on(vkf__tape *tape, vkf__value value, const vkf__span *gradient);
+
+#endif
