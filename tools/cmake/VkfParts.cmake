@@ -6,9 +6,8 @@
 # core has what computes: operators and layers. models reads checkpoints and runs models, and text makes ids of texts
 # and texts of ids. Each stands on those before it. train goes back over operators and layers, and stands on models.
 set(VKF_ALL_PARTS core models text train)
-set(VKF_PARTS "${VKF_ALL_PARTS}" CACHE STRING
-    "Parts of the library: core, models, text, train; text and train bring models, and all bring core")
-option(VKF_TRAIN "Build the part train where VKF_PARTS has it" ON)
+set(VKF_PARTS core models text CACHE STRING "Parts of the library: core, models, text; each brings those before it")
+option(VKF_TRAIN "Build the part train, too, where VKF_PARTS has text" ON)
 
 set(VKF_PARTS_BUILT core)
 set(VKF_PARTS_LEFT_OUT "")
@@ -20,6 +19,8 @@ endforeach()
 set(vkf_chosen_parts ${VKF_PARTS})
 if(NOT VKF_TRAIN)
     list(REMOVE_ITEM vkf_chosen_parts train)
+elseif("text" IN_LIST VKF_PARTS)
+    list(APPEND vkf_chosen_parts train)
 endif()
 if("text" IN_LIST vkf_chosen_parts OR "train" IN_LIST vkf_chosen_parts)
     list(APPEND vkf_chosen_parts models)
