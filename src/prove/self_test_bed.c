@@ -302,3 +302,28 @@ fail:
     vkf__trial_finish(&trial);
     return status;
 }
+
+vkf__bed_values *vkf__bed_make_values(vkf__bed *bed)
+{
+    vkf__bed_values *values = vkf__alloc(&bed->context->host, 1, sizeof *values);
+    if (!values) {
+        (void)vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < VKF_BED_ELEMENTS; i++) {
+        values->x[i] = vkf__bed_random(bed);
+        values->y[i] = vkf__bed_random(bed);
+        values->out[i] = vkf__bed_random(bed);
+    }
+    vkf__bed_clear(bed);
+    return values;
+}
+
+vkf_status vkf__bed_run_values(vkf__bed *bed, vkf__bed_case *c, vkf__bed_values *values, const char *shape)
+{
+    c->expected = values->out;
+    (void)snprintf(c->shape, sizeof c->shape, "%s", shape);
+    const vkf_status status = vkf__bed_run(bed, c);
+    vkf__free(&bed->context->host, values);
+    return status;
+}

@@ -52,6 +52,21 @@ void vkf__bed_clear(vkf__bed *bed);
 float vkf__bed_random(vkf__bed *bed);
 float *vkf__bed_random_values(vkf__bed *bed, size_t count); // NULL when memory is exhausted
 
+// Operands of a flat case, on the host.
+#define VKF_BED_ELEMENTS 2048
+typedef struct vkf__bed_values {
+    float x[VKF_BED_ELEMENTS];
+    float y[VKF_BED_ELEMENTS];
+    float out[VKF_BED_ELEMENTS];
+} vkf__bed_values;
+
+// Random values for the next case, and a bed without the last one's operands. NULL when memory is exhausted, with a
+// message.
+vkf__bed_values *vkf__bed_make_values(vkf__bed *bed);
+// Runs a case that expects values->out, and frees them.
+VKF_MUST_CHECK vkf_status vkf__bed_run_values(vkf__bed *bed, vkf__bed_case *c, vkf__bed_values *values,
+                                              const char *shape);
+
 // An operand with these values, stored as the type says; absent when `values` is NULL. An assertion checks that the bed
 // has room for it.
 vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, size_t count);

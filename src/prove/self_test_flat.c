@@ -12,41 +12,6 @@
 #include "reference/reference.h"
 #include "shared/gemm.h"
 
-// Room for the largest operand of the cases below.
-#define MAX_ELEMENTS 2048
-
-typedef struct flat_values {
-    float x[MAX_ELEMENTS];
-    float y[MAX_ELEMENTS];
-    float out[MAX_ELEMENTS];
-} flat_values;
-
-// NULL when memory is exhausted, with a message.
-static flat_values *make_values(vkf__bed *bed)
-{
-    flat_values *values = vkf__alloc(&bed->context->host, 1, sizeof *values);
-    if (!values) {
-        (void)vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-        return NULL;
-    }
-    for (size_t i = 0; i < MAX_ELEMENTS; i++) {
-        values->x[i] = vkf__bed_random(bed);
-        values->y[i] = vkf__bed_random(bed);
-        values->out[i] = vkf__bed_random(bed);
-    }
-    vkf__bed_clear(bed);
-    return values;
-}
-
-static vkf_status run_and_free(vkf__bed *bed, vkf__bed_case *c, flat_values *values, const char *shape)
-{
-    c->expected = values->out;
-    (void)snprintf(c->shape, sizeof c->shape, "%s", shape);
-    vkf_status status = vkf__bed_run(bed, c);
-    vkf__free(&bed->context->host, values);
-    return status;
-}
-
 typedef struct pack_args {
     vkf__pack_args pack;
     vkf__span panels;
@@ -62,7 +27,7 @@ vkf_status vkf__bed_pack(vkf__bed *bed)
 {
     enum { N = 37, K = 13, COUNT = 2 * VKF_GEMM_PANEL * K };
     const vkf_dtype *types = bed->variant->kernel->types;
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     pack_args args = {
@@ -75,7 +40,7 @@ vkf_status vkf__bed_pack(vkf__bed *bed)
         values->out[i] = col < N ? values->x[col * (K + 1) + i / VKF_GEMM_PANEL % K] : 0;
     }
     vkf__bed_case c = {.emit = emit_pack, .args = &args, .out = args.panels};
-    return run_and_free(bed, &c, values, "(37, 13) with rows of 14");
+    return vkf__bed_run_values(bed, &c, values, "(37, 13) with rows of 14");
 }
 
 static vkf_status emit_permute(vkf__work *work, const void *args)
@@ -87,7 +52,7 @@ vkf_status vkf__bed_permute(vkf__bed *bed)
 {
     enum { OUTER = 2, ROWS = 7, COLS = 3, DEPTH = 11, COUNT = OUTER * ROWS * COLS * DEPTH };
     const vkf_dtype *types = bed->variant->kernel->types;
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__permute_args args = {
@@ -101,7 +66,7 @@ vkf_status vkf__bed_permute(vkf__bed *bed)
     };
     vkf__ref_permute(OUTER, ROWS, COLS, DEPTH, values->x, values->out);
     vkf__bed_case c = {.emit = emit_permute, .args = &args, .out = args.out};
-    return run_and_free(bed, &c, values, "(2, 7, 3, 11)");
+    return vkf__bed_run_values(bed, &c, values, "(2, 7, 3, 11)");
 }
 
 static vkf_status emit_copy(vkf__work *work, const void *args)
@@ -113,7 +78,7 @@ vkf_status vkf__bed_copy(vkf__bed *bed)
 {
     enum { OUTER = 3, ROWS = 5, COLS = 13, COUNT = OUTER * ROWS * (COLS + 2) };
     const vkf_dtype *types = bed->variant->kernel->types;
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__copy_args args = {
@@ -138,7 +103,7 @@ vkf_status vkf__bed_copy(vkf__bed *bed)
         }
     }
     vkf__bed_case c = {.emit = emit_copy, .args = &args, .out = args.out, .tolerance = vkf__bed_exact(types[1])};
-    return run_and_free(bed, &c, values, "(3, 5, 13) into rows of 15");
+    return vkf__bed_run_values(bed, &c, values, "(3, 5, 13) into rows of 15");
 }
 
 static vkf_status emit_embed(vkf__work *work, const void *args)
@@ -151,7 +116,7 @@ vkf_status vkf__bed_embed(vkf__bed *bed)
     enum { SEQUENCES = 2, LEN = 3, DIM = 13, VOCAB = 5, COUNT = SEQUENCES * LEN * DIM };
     static const int32_t ids[SEQUENCES * LEN] = {4, 0, 2, 99, -1, 4};
     const vkf_dtype *types = bed->variant->kernel->types;
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__embed_args args = {
@@ -182,7 +147,7 @@ vkf_status vkf__bed_embed(vkf__bed *bed)
     };
     vkf__ref_embed(&ref);
     vkf__bed_case c = {.emit = emit_embed, .args = &args, .out = args.out, .tolerance = vkf__bed_exact(types[1])};
-    return run_and_free(bed, &c, values, "(2, 3) ids, two of them outside, dim 13");
+    return vkf__bed_run_values(bed, &c, values, "(2, 3) ids, two of them outside, dim 13");
 }
 
 static vkf_status emit_additive(vkf__work *work, const void *args)
@@ -194,7 +159,7 @@ vkf_status vkf__bed_additive(vkf__bed *bed)
 {
     enum { SEQUENCES = 2, QUERIES = 5, KEYS = 7, DIM = 13, COUNT = SEQUENCES * QUERIES * KEYS };
     const vkf_dtype *types = bed->variant->kernel->types;
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const float *v = values->y + 1024;
@@ -212,7 +177,7 @@ vkf_status vkf__bed_additive(vkf__bed *bed)
     vkf__ref_additive_scores(SEQUENCES, QUERIES, KEYS, DIM, values->x, values->y, v, values->out);
     // tanh() is only as accurate as the driver makes it, and Vulkan asks for little.
     vkf__bed_case c = {.emit = emit_additive, .args = &args, .out = args.out, .tolerance = 4e-3};
-    return run_and_free(bed, &c, values, "(2, 5, 7), dim 13");
+    return vkf__bed_run_values(bed, &c, values, "(2, 5, 7), dim 13");
 }
 
 static vkf_status emit_gate(vkf__work *work, const void *args)
@@ -224,7 +189,7 @@ vkf_status vkf__bed_gate(vkf__bed *bed)
 {
     enum { ROWS = 7, DIM = 37, COUNT = ROWS * DIM };
     vkf_dtype type = bed->variant->kernel->types[0];
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__gate_args args = {
@@ -237,7 +202,7 @@ vkf_status vkf__bed_gate(vkf__bed *bed)
     };
     vkf__ref_gate(ROWS, DIM, args.activation, values->x, values->out);
     vkf__bed_case c = {.emit = emit_gate, .args = &args, .out = args.out, .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, "(7, 74)");
+    return vkf__bed_run_values(bed, &c, values, "(7, 74)");
 }
 
 static vkf_status emit_head_mean(vkf__work *work, const void *args)
@@ -248,7 +213,7 @@ static vkf_status emit_head_mean(vkf__work *work, const void *args)
 vkf_status vkf__bed_head_mean(vkf__bed *bed)
 {
     enum { SEQUENCES = 3, HEADS = 3, PLANE = 53, COUNT = SEQUENCES * PLANE };
-    flat_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__head_mean_args args = {
@@ -264,5 +229,5 @@ vkf_status vkf__bed_head_mean(vkf__bed *bed)
         values->out[i] = (x[0] + x[PLANE] + x[2 * PLANE]) / HEADS;
     }
     vkf__bed_case c = {.emit = emit_head_mean, .args = &args, .out = args.out, .tolerance = 1e-6};
-    return run_and_free(bed, &c, values, "(3, 3, 53)");
+    return vkf__bed_run_values(bed, &c, values, "(3, 3, 53)");
 }

@@ -14,41 +14,6 @@
 #include "op/pool_grad.h"
 #include "reference/reference.h"
 
-// Room for the largest operand of the cases below.
-#define MAX_ELEMENTS 2048
-
-typedef struct grad_values {
-    float x[MAX_ELEMENTS];
-    float dout[MAX_ELEMENTS];
-    float out[MAX_ELEMENTS];
-} grad_values;
-
-// NULL when memory is exhausted, with a message.
-static grad_values *make_values(vkf__bed *bed)
-{
-    grad_values *values = vkf__alloc(&bed->context->host, 1, sizeof *values);
-    if (!values) {
-        (void)vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-        return NULL;
-    }
-    for (size_t i = 0; i < MAX_ELEMENTS; i++) {
-        values->x[i] = vkf__bed_random(bed);
-        values->dout[i] = vkf__bed_random(bed);
-        values->out[i] = vkf__bed_random(bed);
-    }
-    vkf__bed_clear(bed);
-    return values;
-}
-
-static vkf_status run_and_free(vkf__bed *bed, vkf__bed_case *c, grad_values *values, const char *shape)
-{
-    c->expected = values->out;
-    (void)snprintf(c->shape, sizeof c->shape, "%s", shape);
-    vkf_status status = vkf__bed_run(bed, c);
-    vkf__free(&bed->context->host, values);
-    return status;
-}
-
 static vkf_status emit_activation(vkf__work *work, const void *args)
 {
     return vkf__emit_activation(work, args);
@@ -58,7 +23,7 @@ vkf_status vkf__bed_activation(vkf__bed *bed)
 {
     enum { ROWS = 3, DIM = 351, COUNT = ROWS * DIM };
     vkf_dtype type = bed->variant->kernel->types[0];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__activation_args args = {
@@ -72,7 +37,7 @@ vkf_status vkf__bed_activation(vkf__bed *bed)
     for (uint32_t i = 0; i < COUNT; i++)
         values->out[i] = (float)vkf__ref_activation(args.activation, values->x[i]);
     vkf__bed_case c = {.emit = emit_activation, .args = &args, .out = args.out, .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, "(3, 351)");
+    return vkf__bed_run_values(bed, &c, values, "(3, 351)");
 }
 
 static vkf_status emit_activation_grad(vkf__work *work, const void *args)
@@ -84,13 +49,13 @@ vkf_status vkf__bed_activation_grad(vkf__bed *bed)
 {
     enum { ROWS = 3, DIM = 351, COUNT = ROWS * DIM };
     vkf_dtype type = bed->variant->kernel->types[0];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__activation_grad_args args = {
         .label = "self-test",
         .x = vkf__bed_floats(bed, type, values->x, COUNT),
-        .dout = vkf__bed_floats(bed, type, values->dout, COUNT),
+        .dout = vkf__bed_floats(bed, type, values->y, COUNT),
         .dx = vkf__bed_floats(bed, type, values->out, COUNT),
         .rows = ROWS,
         .dim = DIM,
@@ -98,9 +63,9 @@ vkf_status vkf__bed_activation_grad(vkf__bed *bed)
         .accumulate = true,
     };
     for (uint32_t i = 0; i < COUNT; i++)
-        values->out[i] += (float)(values->dout[i] * vkf__ref_activation_slope(args.activation, values->x[i]));
+        values->out[i] += (float)(values->y[i] * vkf__ref_activation_slope(args.activation, values->x[i]));
     vkf__bed_case c = {.emit = emit_activation_grad, .args = &args, .out = args.dx, .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, "(3, 351), added");
+    return vkf__bed_run_values(bed, &c, values, "(3, 351), added");
 }
 
 static vkf_status emit_gate_grad(vkf__work *work, const void *args)
@@ -112,21 +77,21 @@ vkf_status vkf__bed_gate_grad(vkf__bed *bed)
 {
     enum { ROWS = 3, DIM = 331, COUNT = ROWS * DIM };
     vkf_dtype type = bed->variant->kernel->types[0];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__gate_grad_args args = {
         .label = "self-test",
         .x = vkf__bed_floats(bed, type, values->x, (size_t)2 * COUNT),
-        .dout = vkf__bed_floats(bed, type, values->dout, COUNT),
+        .dout = vkf__bed_floats(bed, type, values->y, COUNT),
         .dx = vkf__bed_floats(bed, type, values->out, (size_t)2 * COUNT),
         .rows = ROWS,
         .dim = DIM,
         .activation = VKF_ACTIVATION_SILU,
     };
-    vkf__ref_gate_grad(ROWS, DIM, args.activation, values->x, values->dout, values->out);
+    vkf__ref_gate_grad(ROWS, DIM, args.activation, values->x, values->y, values->out);
     vkf__bed_case c = {.emit = emit_gate_grad, .args = &args, .out = args.dx, .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, "(3, 662)");
+    return vkf__bed_run_values(bed, &c, values, "(3, 662)");
 }
 
 static vkf_status emit_dropout(vkf__work *work, const void *args)
@@ -138,13 +103,13 @@ vkf_status vkf__bed_dropout(vkf__bed *bed)
 {
     enum { ROWS = 3, DIM = 351, COUNT = ROWS * DIM };
     vkf_dtype type = bed->variant->kernel->types[0];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__dropout_args args = {
         .label = "self-test",
         .x = vkf__bed_floats(bed, type, values->x, COUNT),
-        .residual = vkf__bed_floats(bed, type, values->dout, COUNT),
+        .residual = vkf__bed_floats(bed, type, values->y, COUNT),
         .out = vkf__bed_floats(bed, type, values->out, COUNT),
         .rows = ROWS,
         .dim = DIM,
@@ -153,10 +118,10 @@ vkf_status vkf__bed_dropout(vkf__bed *bed)
         .stream = 7,
         .step = 1000,
     };
-    vkf__ref_dropout(&(vkf__ref_dropout_desc){COUNT, args.p, args.seed, args.stream, args.step, values->x, values->dout,
+    vkf__ref_dropout(&(vkf__ref_dropout_desc){COUNT, args.p, args.seed, args.stream, args.step, values->x, values->y,
                                               values->out});
     vkf__bed_case c = {.emit = emit_dropout, .args = &args, .out = args.out, .tolerance = vkf__bed_exact(type)};
-    return run_and_free(bed, &c, values, "(3, 351), a quarter dropped");
+    return vkf__bed_run_values(bed, &c, values, "(3, 351), a quarter dropped");
 }
 
 static vkf_status emit_embed_grad(vkf__work *work, const void *args)
@@ -173,14 +138,14 @@ vkf_status vkf__bed_embed_grad(vkf__bed *bed)
     int32_t lists[3 * TOKENS + 1] = {0};
     uint32_t scratch[VOCAB];
     double sums[COUNT];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const uint32_t unique = vkf__id_order(ids, TOKENS, VOCAB, scratch, lists);
     const vkf__embed_grad_args args = {
         .label = "self-test",
         .lists = vkf__bed_ints(bed, lists, 3 * TOKENS + 1),
-        .dout = vkf__bed_floats(bed, type, values->dout, (size_t)TOKENS * DIM),
+        .dout = vkf__bed_floats(bed, type, values->y, (size_t)TOKENS * DIM),
         .dtable = vkf__bed_floats(bed, type, values->out, COUNT),
         .tokens = TOKENS,
         .dim = DIM,
@@ -189,9 +154,9 @@ vkf_status vkf__bed_embed_grad(vkf__bed *bed)
         .scale = 2.0f,
     };
     memset(values->out, 0, COUNT * sizeof *values->out);
-    vkf__ref_embed_grad(TOKENS, DIM, VOCAB, ids, values->dout, args.scale, sums, values->out);
+    vkf__ref_embed_grad(TOKENS, DIM, VOCAB, ids, values->y, args.scale, sums, values->out);
     vkf__bed_case c = {.emit = emit_embed_grad, .args = &args, .out = args.dtable, .tolerance = vkf__bed_exact(type)};
-    return run_and_free(bed, &c, values, "14 tokens of 5 ids, two of them outside, dim 131");
+    return vkf__bed_run_values(bed, &c, values, "14 tokens of 5 ids, two of them outside, dim 131");
 }
 
 static vkf_status emit_pool_grad(vkf__work *work, const void *args)
@@ -207,14 +172,14 @@ static vkf_status run_pool_grad(vkf__bed *bed, vkf_pooling pooling, bool normali
     vkf_dtype type = bed->variant->kernel->types[0];
     float pooled[SEQUENCES * DIM];
     double grads[DIM];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const vkf__pool_grad_args args = {
         .label = "self-test",
         .x = vkf__bed_floats(bed, type, values->x, COUNT),
         .lengths = vkf__bed_ints(bed, lengths, SEQUENCES),
-        .dout = vkf__bed_floats(bed, VKF_DTYPE_F32, values->dout, (size_t)SEQUENCES * DIM),
+        .dout = vkf__bed_floats(bed, VKF_DTYPE_F32, values->y, (size_t)SEQUENCES * DIM),
         .dx = vkf__bed_floats(bed, VKF_DTYPE_F32, values->out, COUNT),
         .batch = SEQUENCES,
         .len = LEN,
@@ -224,10 +189,10 @@ static vkf_status run_pool_grad(vkf__bed *bed, vkf_pooling pooling, bool normali
         .normalise = normalise,
     };
     vkf__ref_pool_grad(
-        &(vkf__ref_pool_desc){SEQUENCES, LEN, DIM, values->x, lengths, pooling, normalise, pooled, FIRST}, values->dout,
+        &(vkf__ref_pool_desc){SEQUENCES, LEN, DIM, values->x, lengths, pooling, normalise, pooled, FIRST}, values->y,
         grads, values->out);
     vkf__bed_case c = {.emit = emit_pool_grad, .args = &args, .out = args.dx, .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, normalise ? "(3, 9, 69), normalised" : "(3, 9, 69)");
+    return vkf__bed_run_values(bed, &c, values, normalise ? "(3, 9, 69), normalised" : "(3, 9, 69)");
 }
 
 vkf_status vkf__bed_pool_grad(vkf__bed *bed)
@@ -248,7 +213,7 @@ static vkf_status run_additive_grad(vkf__bed *bed, int output)
     enum { SEQUENCES = 2, QUERIES = 5, KEYS = 7, DIM = 67 };
     vkf_dtype type = bed->variant->kernel->types[0];
     float dquery[SEQUENCES * QUERIES * DIM], dkey[SEQUENCES * KEYS * DIM], dv[DIM];
-    grad_values *values = make_values(bed);
+    vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     const float *key = values->x + SEQUENCES * QUERIES * DIM, *v = values->out;
@@ -257,23 +222,23 @@ static vkf_status run_additive_grad(vkf__bed *bed, int output)
         .query = vkf__bed_floats(bed, type, values->x, (size_t)SEQUENCES * QUERIES * DIM),
         .key = vkf__bed_floats(bed, type, key, (size_t)SEQUENCES * KEYS * DIM),
         .v = vkf__bed_floats(bed, type, v, DIM),
-        .dscores = vkf__bed_floats(bed, type, values->dout, (size_t)SEQUENCES * QUERIES * KEYS),
-        .dquery = vkf__bed_floats(bed, type, values->dout, (size_t)SEQUENCES * QUERIES * DIM),
-        .dkey = vkf__bed_floats(bed, type, values->dout, (size_t)SEQUENCES * KEYS * DIM),
-        .dv = vkf__bed_floats(bed, type, values->dout, DIM),
+        .dscores = vkf__bed_floats(bed, type, values->y, (size_t)SEQUENCES * QUERIES * KEYS),
+        .dquery = vkf__bed_floats(bed, type, values->y, (size_t)SEQUENCES * QUERIES * DIM),
+        .dkey = vkf__bed_floats(bed, type, values->y, (size_t)SEQUENCES * KEYS * DIM),
+        .dv = vkf__bed_floats(bed, type, values->y, DIM),
         .batch = SEQUENCES,
         .q_len = QUERIES,
         .k_len = KEYS,
         .dim = DIM,
     };
     vkf__ref_additive_grad(&(vkf__ref_additive_grad_desc){SEQUENCES, QUERIES, KEYS, DIM, values->x, key, v,
-                                                          values->dout, dquery, dkey, dv});
+                                                          values->y, dquery, dkey, dv});
     const vkf__span spans[] = {args.dquery, args.dkey, args.dv};
     const float *const expected[] = {dquery, dkey, dv};
     memcpy(values->out, expected[output], spans[output].size_bytes);
     vkf__bed_case c = {
         .emit = emit_additive_grad, .args = &args, .out = spans[output], .tolerance = vkf__bed_close(type)};
-    return run_and_free(bed, &c, values, "(2, 5, 7), dim 67");
+    return vkf__bed_run_values(bed, &c, values, "(2, 5, 7), dim 67");
 }
 
 vkf_status vkf__bed_additive_grad(vkf__bed *bed)

@@ -5,6 +5,7 @@
 #include "op/activation_grad.h"
 #include "op/column_sum.h"
 #include "op/copy.h"
+#include "op/dropout.h"
 #include "op/gate.h"
 #include "op/gate_grad.h"
 #include "training/statements.h"
@@ -77,31 +78,19 @@ static vkf_status sum_back(vkf__tape *tape, const vkf__tape_node *node)
     return VKF_OK;
 }
 
-static vkf_status emit_addend(vkf__tape *tape, const char *label, const vkf__tape_value *x, const vkf__span *out,
-                              float beta)
-{
-    const vkf__copy_args copy = {
-        .label = label,
-        .x = x->span,
-        .out = *out,
-        .outer = 1,
-        .rows = x->rows,
-        .cols = x->cols,
-        .x_row = x->cols,
-        .out_row = x->cols,
-        .alpha = 1,
-        .beta = beta,
-    };
-    return vkf__emit_copy(tape->work, &copy);
-}
-
 vkf_status vkf__state_sum(vkf__tape *tape, const char *label, vkf__value a, vkf__value b, vkf__value *out_value)
 {
     const vkf__tape_value first = *vkf__tape_at(tape, a), second = *vkf__tape_at(tape, b);
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, first.rows, first.cols, out_value));
-    const vkf__span out = *vkf__tape_span(tape, *out_value);
-    VKF_RETURN_IF_ERROR(emit_addend(tape, label, &first, &out, 0));
-    VKF_RETURN_IF_ERROR(emit_addend(tape, label, &second, &out, 1));
+    const vkf__dropout_args sum = {
+        .label = label,
+        .x = second.span,
+        .residual = first.span,
+        .out = *vkf__tape_span(tape, *out_value),
+        .rows = first.rows,
+        .dim = first.cols,
+    };
+    VKF_RETURN_IF_ERROR(vkf__emit_dropout(tape->work, &sum));
     const vkf__tape_node node = {sum_back, *out_value, {a, b}, 0};
     return vkf__tape_state(tape, &node, NULL, 0);
 }

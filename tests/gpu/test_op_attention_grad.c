@@ -12,6 +12,7 @@
 #include "prove/self_test.h"
 #include "reference/reference.h"
 #include "support/mask_operand.h"
+#include "support/run_resized.h"
 #include "support/sdpa_case.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
@@ -316,29 +317,6 @@ static vkf__attention_grad_args args_of(const grad_case *c, const operands *o)
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_attention_grad(work, args);
-}
-
-// Plans for the largest sizes, and runs with others.
-static vkf_status run_resized(vkf_context *context, const vkf__attention_grad_args *largest,
-                              const vkf__attention_grad_args *args)
-{
-    vkf_status status = VKF_OK;
-    vkf__work work;
-    vkf__submission submission = {0};
-    vkf_buffer *arena = NULL;
-    vkf__work_init(&work, context, "grad");
-    VKF_TRY(vkf__work_plan_proven(&work, emit, largest));
-    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, work.plan.arena_bytes, "grad", &arena));
-    VKF_TRY(vkf__work_build(&work, arena, emit, largest));
-    VKF_TRY(vkf__submission_init(&submission, &context->device, "grad"));
-    VKF_TRY(vkf__work_record_own(&work, &submission));
-    VKF_TRY(vkf__work_update(&work, emit, args));
-    VKF_TRY(vkf__submission_run(&submission, &work.built.command_buffer, 1));
-fail:
-    vkf__work_finish(&work);
-    vkf__submission_finish(&submission);
-    vkf__buffer_destroy(&arena);
-    return status;
 }
 
 // Every gradient is a sum of products of weights with numbers that are about as large as the gradient's largest. The
@@ -650,7 +628,7 @@ static void test_grad_of_smaller_runs(void **state)
     largest.forward.batch = 3;
     largest.forward.q_len = 40;
     largest.forward.k_len = largest.forward.mask_cols = 70;
-    vkf_test_assert_ok(ops, run_resized(ops->gpu.context, &largest, &args), "a smaller run");
+    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", emit, &largest, &args), "a smaller run");
     compare_all(ops, &c, &o);
     finish(ops, &o);
 }
@@ -663,7 +641,7 @@ static void test_grad_of_nothing(void **state)
     const vkf__attention_grad_args largest = args_of(&c, &o);
     vkf__attention_grad_args args = largest;
     args.forward.batch = 0;
-    vkf_test_assert_ok(ops, run_resized(ops->gpu.context, &largest, &args), "a run of no rows");
+    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", emit, &largest, &args), "a run of no rows");
     for (int kind = 0; kind < KINDS; kind++) {
         vkf_test_download(ops, o.grad[kind]);
         for (size_t i = 0; i < o.grad[kind]->count; i++)

@@ -12,6 +12,7 @@
 #include "op/run_once.h"
 #include "reference/reference.h"
 #include "support/op_fixture.h"
+#include "support/run_resized.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
 #define OPTIONAL_SPAN(operand) ((operand) ? SPAN(operand) : (vkf__span){0})
@@ -179,43 +180,6 @@ static void test_column_sum_of_no_rows(void **state)
     vkf_test_assert_untouched(ops, out);
 }
 
-// Planned for many rows, and run with fewer: as many groups as these have, down to none.
-typedef struct sized_args {
-    const vkf__column_sum_args *largest;
-    uint32_t rows;
-} sized_args;
-
-static vkf_status emit_sized(vkf__work *work, const void *user)
-{
-    const sized_args *sized = user;
-    vkf__column_sum_args args = *sized->largest;
-    if (work->mode == VKF_WORK_UPDATE)
-        args.rows = sized->rows;
-    return vkf__emit_column_sum(work, &args);
-}
-
-static vkf_status run_sized(vkf_test_ops *ops, const sized_args *args)
-{
-    vkf_status status = VKF_OK;
-    vkf_context *context = ops->gpu.context;
-    vkf__work work;
-    vkf__submission submission = {0};
-    vkf_buffer *arena = NULL;
-    vkf__work_init(&work, context, "column_sum");
-    VKF_TRY(vkf__work_plan_proven(&work, emit_sized, args));
-    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, work.plan.arena_bytes, "arena", &arena));
-    VKF_TRY(vkf__work_build(&work, arena, emit_sized, args));
-    VKF_TRY(vkf__submission_init(&submission, &context->device, "column_sum"));
-    VKF_TRY(vkf__work_record_own(&work, &submission));
-    VKF_TRY(vkf__work_update(&work, emit_sized, args));
-    VKF_TRY(vkf__submission_run(&submission, &work.built.command_buffer, 1));
-fail:
-    vkf__work_finish(&work);
-    vkf__submission_finish(&submission);
-    vkf__buffer_destroy(&arena);
-    return status;
-}
-
 static void test_column_sum_of_fewer_rows_than_planned(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -228,7 +192,10 @@ static void test_column_sum_of_fewer_rows_than_planned(void **state)
         memcpy(expected, o.out->values, sizeof expected);
         vkf__ref_column_sum(
             &(vkf__ref_column_sum_desc){rows[i], 33, o.x->values, o.normed->values, o.stats->values, expected, true});
-        vkf_test_assert_ok(ops, run_sized(ops, &(sized_args){&largest, rows[i]}), "column_sum");
+        vkf__column_sum_args smaller = largest;
+        smaller.rows = rows[i];
+        vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "column_sum", emit, &largest, &smaller),
+                           "column_sum");
         vkf_test_download(ops, o.out);
         // As above, of magnitudes of 8 at most: (19 + 17) * 2^-24 * 8 * 2000 = 0.035.
         assert_close(o.out->values, expected, 33, rows[i] * 2e-5, 0,
