@@ -81,8 +81,8 @@ static vkf_status fail_pattern(const vkf__host *host, const vkf__weights *weight
     }
     for (size_t i = 0; i < NEAR_NAMES && near[i]; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "", near[i]);
-    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
-                     "no parameter of the model is called '%.100s'; near that are %s", pattern, text);
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "no parameter of the model is called '%.100s'; near that are %s",
+                     pattern, text);
 }
 
 static vkf_status choose(const vkf__host *host, const char *const *patterns, size_t pattern_count, layout *l)
@@ -193,8 +193,7 @@ static vkf_status make_buffers(vkf_context *context, const layout *l, vkf__param
     p->gradients.buffer_count = l->buffer_count;
     for (size_t i = 0; i < l->buffer_count; i++) {
         VKF_RETURN_IF_ERROR(make_buffer(context, l->buffer_bytes[i], "gradients", &p->gradients.buffers[i]));
-        VKF_RETURN_IF_ERROR(
-            make_buffer(context, p->moments * l->buffer_bytes[i], "moments", &p->moment_buffers[i]));
+        VKF_RETURN_IF_ERROR(make_buffer(context, p->moments * l->buffer_bytes[i], "moments", &p->moment_buffers[i]));
     }
     return VKF_OK;
 }

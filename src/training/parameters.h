@@ -30,7 +30,7 @@ typedef struct vkf__parameters {
     // What an optimiser walks: few, each bound at once with its moments where the device binds so much.
     vkf__parameter_range *ranges;
     size_t range_count;
-    uint32_t moments; // floats per element
+    uint32_t moments;            // floats per element
     vkf_buffer **moment_buffers; // gradients.buffer_count
 } vkf__parameters;
 

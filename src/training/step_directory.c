@@ -8,6 +8,7 @@
 #include "base/directories.h"
 #include "base/system_file.h"
 #include "io/file.h"
+#include "io/json_file.h"
 #include "io/new_directory.h"
 #include "io/new_file.h"
 #include "io/path.h"
@@ -54,6 +55,34 @@ fail:
     return status;
 }
 
+// Weights that were in 16 bits are in f32 now, which config.json says, too: transformers may round to what it says.
+static vkf_status settle_dtype(const vkf__host *host, const char *directory)
+{
+    static const char *const keys[] = {"torch_dtype", "dtype"};
+    vkf_status status = VKF_OK;
+    char *path = NULL, *text = NULL;
+    json_t *root = NULL;
+    bool other = false;
+    VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
+    if (vkf__file_exists(path))
+        VKF_TRY(vkf__json_load(host, path, &root));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *said = json_string_value(json_object_get(root, keys[i]));
+        if (said && strcmp(said, "float32") != 0)
+            other = json_object_set_new(root, keys[i], json_string("float32")) == 0 || other;
+    }
+    if (!other)
+        goto fail;
+    text = json_dumps(root, JSON_INDENT(2));
+    status = text ? vkf__file_write(host, path, text, strlen(text))
+                  : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its text", path);
+fail:
+    free(text); // jansson's own
+    vkf__free(host, path);
+    json_decref(root);
+    return status;
+}
+
 static vkf_status copy_files(const vkf__host *host, const char *from, const char *to)
 {
     vkf_status status = VKF_OK;
@@ -83,6 +112,8 @@ static vkf_status write_folder(vkf_model *model, const char *folder, uint32_t mo
         VKF_TRY(vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be made", to));
     if (vkf__file_exists(from)) // Normalize has no directory
         VKF_TRY(copy_files(host, from, to));
+    if (module == 0)
+        VKF_TRY(settle_dtype(host, to));
     if (module != UINT32_MAX) {
         VKF_TRY(vkf__checkpoint_open(host, from, &source));
         VKF_TRY(vkf__path_join(host, to, "model.safetensors", &file));

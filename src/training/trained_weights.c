@@ -62,8 +62,7 @@ static vkf_status turn_part(const writing *w, const vkf__trainable *part, uint32
     for (uint32_t row = 0; row < slot->shape[0]; row += at_once) {
         const uint32_t left = slot->shape[0] - row, rows = left < at_once ? left : at_once;
         const uint64_t at = part->tensor.offset_bytes + (uint64_t)row * cols * sizeof(float);
-        VKF_RETURN_IF_ERROR(
-            vkf_buffer_read(part->tensor.buffer, at, w->chunk, (uint64_t)rows * cols * sizeof(float)));
+        VKF_RETURN_IF_ERROR(vkf_buffer_read(part->tensor.buffer, at, w->chunk, (uint64_t)rows * cols * sizeof(float)));
         for (uint32_t r = 0; r < rows; r++)
             for (uint32_t c = 0; c < count; c++)
                 w->turned[c * file_cols + vkf__stored_row(slot, row + r)] = w->chunk[(size_t)r * cols + first + c];

@@ -245,6 +245,40 @@ static void test_second_names_are_left_out(void **state)
     vkf_test_directory_remove(&to);
 }
 
+static void test_config_says_f32_where_it_said_another(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const char *source = vkf_test_pretrained("gpt2");
+    vkf_test_directory from, to;
+    char path[512], saved[512];
+    size_t bytes = 0;
+    vkf_test_directory_make(&from);
+    vkf_test_directory_make(&to);
+    join(path, source, "config.json");
+    char *text = vkf_test_read_file(path, &bytes), *comma = strchr(text, '{');
+    char *changed = malloc(bytes + 64);
+    assert_true(changed && comma);
+    (void)snprintf(changed, bytes + 64, "{\"torch_dtype\": \"float16\", %s", comma + 1);
+    vkf_test_write_file(vkf_test_path(&from, "config.json"), changed, strlen(changed));
+    join(path, source, "model.safetensors");
+    char *weights = vkf_test_read_file(path, &bytes);
+    vkf_test_write_file(vkf_test_path(&from, "model.safetensors"), weights, bytes);
+    vkf_model *model = load_trainable(gpu, from.path);
+    join(saved, to.path, "saved");
+    must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    join(path, saved, "config.json");
+    char *after = vkf_test_read_file(path, &bytes);
+    assert_non_null(strstr(after, "\"torch_dtype\": \"float32\""));
+    assert_null(strstr(after, "float16"));
+    vkf_model_destroy(&model);
+    free(text);
+    free(changed);
+    free(weights);
+    free(after);
+    vkf_test_directory_remove(&from);
+    remove_saved(&to, "saved");
+}
+
 // ---- gradients
 
 typedef struct views {
@@ -420,6 +454,55 @@ static void test_patterns_choose_what_trains(void **state)
     vkf_model_destroy(&model);
 }
 
+// Each range is one that the device binds with its moments at once, unless it is one parameter.
+static void test_ranges_fit_what_a_device_binds(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = load_trainable(gpu, vkf_test_pretrained("gpt2"));
+    vkf__caps *caps = &gpu->context->device.plan.caps;
+    const vkf__caps before = *caps;
+    vkf__parameters p;
+    uint64_t elements = 0;
+    caps->max_storage_buffer_range = 64 << 10;
+    must(gpu, vkf__parameters_create(model, NULL, 0, 2, &p));
+    *caps = before;
+    assert_in_range(p.range_count, 2, p.count);
+    for (size_t i = 0; i < p.count; i++) {
+        const vkf__span value = vkf__span_of(&p.items[i].value);
+        elements += value.size_bytes / sizeof(float);
+        assert_int_equal(p.items[i].gradient.size_bytes, value.size_bytes);
+        assert_int_equal(p.items[i].moments.size_bytes, 2 * value.size_bytes);
+    }
+    for (size_t i = 0; i < p.range_count; i++) {
+        const vkf__parameter_range *r = &p.ranges[i];
+        bool single = false;
+        for (size_t j = 0; j < p.count; j++)
+            single = single || p.items[j].gradient.size_bytes == r->gradient.size_bytes;
+        assert_true(single || r->moments.size_bytes <= 64 << 10);
+        elements -= elements < r->count ? elements : r->count;
+    }
+    assert_int_equal(elements, 0); // all of them are in ranges
+    vkf__parameters_free(&p);
+    vkf_model_destroy(&model);
+}
+
+static void test_a_plan_needs_no_weights(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const char *const patterns[] = {"*.attn.*"};
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2"), .trainable = true};
+    vkf_model *shape = NULL;
+    vkf_memory_plan shaped = {0}, loaded = {0};
+    must(gpu, vkf__model_shape(gpu->context, &desc, &shape));
+    must(gpu, vkf__parameters_plan(shape, patterns, 1, 2, &shaped));
+    vkf_model *model = load_trainable(gpu, desc.directory);
+    must(gpu, vkf__parameters_plan(model, patterns, 1, 2, &loaded));
+    assert_true(shaped.weights_bytes > 0);
+    assert_memory_equal(&shaped, &loaded, sizeof shaped);
+    vkf_model_destroy(&shape);
+    vkf_model_destroy(&model);
+}
+
 static void test_a_plain_model_has_no_parameters(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -437,8 +520,8 @@ static void test_name_patterns(void **state)
         const char *pattern, *name;
         bool matches;
     } cases[] = {
-        {"a", "a", true},      {"a", "ab", false},    {"ab", "a", false},      {"*", "", true},
-        {"?", "", false},      {"a*", "a", true},     {"*b", "aab", true},     {"a*b*c", "a1b2b3c", true},
+        {"a", "a", true},       {"a", "ab", false},       {"ab", "a", false},         {"*", "", true},
+        {"?", "", false},       {"a*", "a", true},        {"*b", "aab", true},        {"a*b*c", "a1b2b3c", true},
         {"a*b", "a1bc", false}, {"*.?.w", "h.1.w", true}, {"*.?.w", "h.12.w", false}, {"", "", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -508,12 +591,44 @@ static void check_trained(vkf_test_gpu *gpu, const char *source)
 static void test_trained_weights_come_back(void **state)
 {
     // Tensors that are cut, transposed and fused, fused by head, tied, in rows of one, and in modules' own files.
-    static const char *const families[] = {"gpt2", "gpt_neox", "bert-masked-lm", "modernbert", "marian", "t5",
-                                           "sentence-modules", "sentence-older"};
+    static const char *const families[] = {"gpt2",   "gpt_neox", "bert-masked-lm",   "modernbert",
+                                           "marian", "t5",       "sentence-modules", "sentence-older"};
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     check_trained(gpu, DEMO);
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         check_trained(gpu, vkf_test_pretrained(families[i]));
+}
+
+// A model of a configuration and a file has no directory whose files could be copied.
+static void test_models_without_a_directory_are_saved(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_directory directory;
+    vkf_test_weights weights;
+    vkf_model_config config = vkf_test_small_seq2seq();
+    char path[512], saved[512];
+    vkf_test_directory_make(&directory);
+    vkf_test_weights_make(&gpu->random, &config, &weights);
+    join(path, directory.path, "weights.safetensors");
+    vkf_test_weights_write(&weights, VKF_STORED_F32, path);
+    const vkf_model_desc desc = {.config = &config, .weights_path = path, .trainable = true};
+    vkf_model *model = NULL;
+    must(gpu, vkf_model_load(gpu->context, &desc, &model));
+    train(model);
+    join(saved, directory.path, "saved");
+    must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    vkf_model_destroy(&model);
+    must(gpu, vkf_model_load(gpu->context, &desc, &model));
+    vkf_model *again = NULL;
+    join(path, saved, "model.safetensors");
+    must(gpu, vkf_model_load(gpu->context, &desc, &again));
+    train(model);
+    must(gpu, vkf__checkpoint_load_weights(again, path));
+    assert_same_weights(model, again);
+    vkf_model_destroy(&again);
+    vkf_model_destroy(&model);
+    vkf_test_weights_free(&weights);
+    remove_saved(&directory, "saved");
 }
 
 #define POSITIONS 5
@@ -629,21 +744,85 @@ static void test_state_comes_back_to_its_own_training_alone(void **state)
     vkf_test_directory_remove(&directory);
 }
 
+// ---- failures
+
+static void assert_empty(const char *directory)
+{
+    vkf__listing *listing = vkf__listing_open(directory);
+    assert_non_null(listing);
+    assert_null(vkf__listing_next(listing));
+    vkf__listing_close(listing);
+}
+
+static void *allocate_or_fail(void *user, size_t size_bytes)
+{
+    size_t *left = user;
+    return *left > 0 && --*left == 0 ? NULL : malloc(size_bytes);
+}
+
+static void release(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+// Allocations that fail: each of the first, then fewer. A sanitizer's build sees what is left. VKF_TEST_ALL=1: each.
+static void test_failures_of_host_memory_leave_nothing(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static const char *const patterns[] = {"*h.0.ln*"};
+    vkf_test_directory directory;
+    char saved[512], file[600];
+    vkf_model *model = load_trainable(gpu, vkf_test_pretrained("gpt2"));
+    vkf__host *host = &gpu->context->host;
+    const vkf_allocator before = host->allocator;
+    const uint64_t bytes = bytes_in_use(gpu);
+    vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
+    size_t failures = 0;
+    vkf_test_directory_make(&directory);
+    join(saved, directory.path, "saved");
+    (void)snprintf(file, sizeof file, "%s/" VKF_TRAIN_STATE_FILE, saved);
+    for (size_t at = 1; status != VKF_OK; at += vkf_test_all() ? 1 : 1 + at / 16, failures++) {
+        size_t left = at;
+        vkf__parameters p = {0};
+        vkf__train_state read = {0};
+        host->allocator = (vkf_allocator){allocate_or_fail, release, &left};
+        status = vkf__parameters_create(model, patterns, 1, 2, &p);
+        status = status == VKF_OK ? vkf__checkpoint_save(model, &p, &read, saved) : status;
+        status = status == VKF_OK ? vkf__checkpoint_load_state(&p, file, &read) : status;
+        status = status == VKF_OK ? vkf__checkpoint_load_weights(model, saved) : status;
+        vkf__parameters_free(&p);
+        host->allocator = before;
+        assert_true(status == VKF_OK || status == VKF_ERROR_OUT_OF_HOST_MEMORY);
+        assert_int_equal(bytes_in_use(gpu), bytes);
+        vkf__directory_remove_unheld(directory.path, "saved");
+        assert_empty(directory.path); // what failed left no temporary directory
+    }
+    assert_in_range(failures, 20, 5000);
+    vkf_model_destroy(&model);
+    vkf_test_directory_remove(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trainable_models_are_saved_as_they_were),
         cmocka_unit_test(test_trainable_refuses_what_is_not_f32),
         cmocka_unit_test(test_second_names_are_left_out),
+        cmocka_unit_test(test_config_says_f32_where_it_said_another),
         cmocka_unit_test(test_gradients_lie_as_the_weights_do),
         cmocka_unit_test(test_gradients_and_moments_begin_as_zeros),
         cmocka_unit_test(test_padding_between_weights_is_zero),
         cmocka_unit_test(test_patterns_choose_what_trains),
+        cmocka_unit_test(test_ranges_fit_what_a_device_binds),
+        cmocka_unit_test(test_a_plan_needs_no_weights),
         cmocka_unit_test(test_a_plain_model_has_no_parameters),
         cmocka_unit_test(test_name_patterns),
         cmocka_unit_test(test_trained_weights_come_back),
+        cmocka_unit_test(test_models_without_a_directory_are_saved),
         cmocka_unit_test(test_sessions_read_the_weights_of_the_time),
         cmocka_unit_test(test_state_comes_back_to_its_own_training_alone),
+        cmocka_unit_test(test_failures_of_host_memory_leave_nothing),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -36,8 +36,8 @@ static void remove_all(scratch_directory *scratch)
 static void test_last_step_is_the_greatest_number(void **state)
 {
     scratch_directory *scratch = *state;
-    static const char *const others[] = {"step-", "step-010", "step-12.tmp", "step--3", "xstep-99",
-                                         "step-99999999999999999999"};
+    static const char *const others[] = {"step-",   "step-010", "step-12.tmp",
+                                         "step--3", "xstep-99", "step-99999999999999999999"};
     uint64_t step = 0;
     assert_false(vkf__last_step(scratch->path, &step));
     assert_false(vkf__last_step(scratch_path(scratch, "nowhere"), &step));
