@@ -16,8 +16,8 @@ typedef struct vkf__words {
     // i32, (batch, len), compact. From element position_ids on come the rows of positions, laid out as the ids are.
     // 0: positions count, learned ones from row first_position on.
     vkf__span ids;
-    // i32, (3 * tokens + 1): what vkf__id_order() makes of the ids, and of the rows of learned positions. Not read where
-    // nobody asks for the gradient.
+    // i32, (3 * tokens + 1): what vkf__id_order() makes of the ids, and of the rows of learned positions. Not read
+    // where nobody asks for the gradient.
     vkf__span lists, position_lists;
     uint32_t batch, len, vocab, position_rows, first_position, position_ids;
     uint32_t unique, unique_positions; // what vkf__id_order() returned; to plan, the largest numbers possible
