@@ -123,19 +123,19 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_step(vkf_trainer *trainer, cons
 // The loss of a batch as it is, without dropout and without a change. Statuses: as above.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, const vkf_train_batch *batch,
                                                           vkf_train_result *out_result);
-// The gradients of a batch, as a step with it would take them, of the parameter of that name: `out_gradient` has as many
-// elements as it. For checks: it runs forward and backward passes, and changes nothing. Statuses: as above;
-// INVALID_ARGUMENT for a name that is not trained.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                          const char *name, float *out_gradient);
-
-// The parameters that are trained, in the order of the model's file; NULL beyond the last. The name lives as long as the
-// trainer.
+// The parameters that are trained, in the model's order; false beyond the last. One tensor of a file that holds several,
+// as of queries, keys and values, is several here, of one name, which lives as long as the trainer.
 typedef struct vkf_train_parameter {
     const char *name;
     uint64_t count; // elements
 } vkf_train_parameter;
 VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter);
+
+// The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many elements
+// as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
+// INVALID_ARGUMENT for an index beyond the last.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                          uint32_t index, float *out_gradient);
 
 // Writes a checkpoint: the directory with the model's weights under the names that it was loaded with, its
 // configuration, and what the optimiser knows. A model that came from a directory is written with its tokenizer and the

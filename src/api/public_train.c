@@ -1,6 +1,5 @@
 // The public functions of trainers: they check what callers give.
 #include <math.h>
-#include <string.h>
 
 #include "base/sized.h"
 #include "training/trainer.h"
@@ -151,45 +150,41 @@ vkf_status vkf_trainer_evaluate_sized(vkf_trainer *trainer, const vkf_train_batc
     return VKF_OK;
 }
 
-static const vkf__parameter *find_parameter(const vkf_trainer *trainer, const char *name)
+// Of those that train; NULL beyond the last.
+static const vkf__parameter *parameter_at(const vkf_trainer *trainer, uint32_t index)
 {
     for (size_t i = 0; i < trainer->parameters.count; i++) {
         const vkf__parameter *item = &trainer->parameters.items[i];
-        if (vkf__present(&item->gradient) && strcmp(item->name, name) == 0)
+        if (vkf__present(&item->gradient) && index-- == 0)
             return item;
     }
     return NULL;
 }
 
-vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch, size_t batch_bytes,
-                                      const char *name, float *out_gradient)
+bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter,
+                                 size_t parameter_bytes)
 {
-    if (!trainer || !batch || !name || !out_gradient)
+    const vkf__parameter *item = trainer && out_parameter ? parameter_at(trainer, index) : NULL;
+    if (!item)
+        return false;
+    const vkf_train_parameter found = {item->name, item->gradient.size_bytes / sizeof(float)};
+    return vkf__give_sized(out_parameter, parameter_bytes, &found, sizeof found);
+}
+
+vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch, size_t batch_bytes,
+                                      uint32_t index, float *out_gradient)
+{
+    if (!trainer || !batch || !out_gradient)
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_gradient");
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&trainer->context->host, "vkf_trainer_gradient", vkf_train_batch, batch, batch_bytes);
-    const vkf__parameter *parameter = find_parameter(trainer, name);
+    const vkf__parameter *parameter = parameter_at(trainer, index);
     if (!parameter)
         return vkf__fail(&trainer->context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_trainer_gradient: no parameter that is trained has the name \"%.100s\"", name);
+                         "vkf_trainer_gradient: no parameter that is trained has the index %u", index);
     return vkf__trainer_gradient(trainer, batch, parameter, out_gradient);
-}
-
-bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter,
-                                 size_t parameter_bytes)
-{
-    if (!trainer || !out_parameter)
-        return false;
-    for (size_t i = 0; i < trainer->parameters.count; i++) {
-        const vkf__parameter *item = &trainer->parameters.items[i];
-        if (!vkf__present(&item->gradient) || index-- > 0)
-            continue;
-        const vkf_train_parameter found = {item->name, item->gradient.size_bytes / sizeof(float)};
-        return vkf__give_sized(out_parameter, parameter_bytes, &found, sizeof found);
-    }
-    return false;
 }
 
 uint64_t vkf_trainer_steps(const vkf_trainer *trainer)

@@ -11,23 +11,17 @@ static vkf_status emit_turn(vkf__tape *tape, const vkf__rotary_args *turn, const
     return vkf__emit_rotary(tape->work, &args);
 }
 
-// A rotation's gradient is turned back.
+// A rotation's gradient is turned back. The operator does not add.
 static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 {
     vkf__rotary_args turn = *(const vkf__rotary_args *)vkf__tape_note(tape, node);
-    const vkf__value x = node->operands[0];
     const vkf__tape_value out = *vkf__tape_at(tape, node->out);
     vkf__span dx;
-    bool adds;
     turn.label = "rotary_grad";
     turn.inverse = true;
-    if (!vkf__tape_at(tape, x)->begun) {
-        VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, x, &dx, &adds));
-        return emit_turn(tape, &turn, &out.gradient, &dx);
-    }
     VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, out.count, &dx));
     VKF_RETURN_IF_ERROR(emit_turn(tape, &turn, &out.gradient, &dx));
-    return vkf__tape_pass_on(tape, x, &dx);
+    return vkf__tape_pass_on(tape, node->operands[0], &dx);
 }
 
 vkf_status vkf__state_rotary(vkf__tape *tape, const char *label, vkf__value x, const vkf__span *rotary,

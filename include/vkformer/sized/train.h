@@ -45,12 +45,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, 
 }
 
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                             size_t batch_bytes, const char *name,
+                                                             size_t batch_bytes, uint32_t index,
                                                              float *out_gradient);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                          const char *name, float *out_gradient)
+                                                          uint32_t index, float *out_gradient)
 {
-    return vkf_trainer_gradient_sized(trainer, batch, sizeof *batch, name, out_gradient);
+    return vkf_trainer_gradient_sized(trainer, batch, sizeof *batch, index, out_gradient);
 }
 
 VKF_API bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index,
