@@ -98,7 +98,7 @@ vkf_status vkf__eval_gradient_masks(vkf_eval_gradients *g, const char *mask, con
 typedef struct mha_case {
     vkf_eval_gradients *g;
     vkf__attention_block block;
-    vkf__attention_spans gradients;
+    vkf__attention_gradients gradients;
     vkf_eval_mask_spans masks;
     vkf_eval_leaf query, key, value, output;
     vkf_eval_leaf weights; // absent where the case does not ask for them
@@ -175,7 +175,7 @@ vkf_status vkf__eval_gradient_mha(vkf_eval_gradients *g)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "key", VKF_DIMS(b, s, m.block.kdim), &m.key));
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "value", VKF_DIMS(b, s, m.block.vdim), &m.value));
     }
-    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients));
+    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients.params));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", VKF_DIMS(b, l, e), &m.output));
     if (strcmp(weights, "average") == 0)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(
@@ -228,7 +228,7 @@ static vkf_status cross_attention(vkf_eval_gradients *g, const char *prefix, con
     char *full = NULL;
     l->block.cross = block_of(g->c, a->d_model, a->num_heads, &l->cross.desc);
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, prefix, "multihead_attn", ".", &full));
-    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.cross, &l->gradients.cross));
+    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.cross, &l->gradients.cross.params));
     return norm(g, prefix, "norm3", l, 2);
 }
 
@@ -249,7 +249,7 @@ vkf_status vkf__eval_gradient_layer(vkf_eval_gradients *g, const char *prefix, c
         .dtype = VKF_DTYPE_F32,
     };
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, prefix, "self_attn", ".", &full));
-    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.self, &l->gradients.self));
+    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.self, &l->gradients.self.params));
     VKF_RETURN_IF_ERROR(feed_forward(g, prefix, l));
     VKF_RETURN_IF_ERROR(norm(g, prefix, "norm1", l, 0));
     VKF_RETURN_IF_ERROR(norm(g, prefix, "norm2", l, 1));
