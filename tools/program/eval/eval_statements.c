@@ -157,7 +157,8 @@ vkf_status vkf__eval_state_product(vkf__tape *tape, const vkf_eval_product *prod
         VKF_RETURN_IF_ERROR(vkf__emit_copy(tape->work, &copy));
     }
     VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &args));
-    const vkf__tape_node node = {product_back, *out_value, {product->a, product->b, product->c, product->bias}, 0};
+    const vkf__tape_node node = {
+        product_back, *out_value, {product->a, product->b, product->c, product->bias}, 0, NULL};
     return vkf__tape_state(tape, &node, product, sizeof *product);
 }
 
@@ -187,7 +188,7 @@ vkf_status vkf__eval_state_softmax(vkf__tape *tape, const vkf__softmax_args *arg
     softmax.x = *vkf__tape_span(tape, x);
     softmax.out = *vkf__tape_span(tape, *out_value);
     VKF_RETURN_IF_ERROR(vkf__emit_softmax(tape->work, &softmax));
-    const vkf__tape_node node = {softmax_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {softmax_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &args->scale, sizeof args->scale);
 }
 
@@ -217,7 +218,7 @@ vkf_status vkf__eval_state_permute(vkf__tape *tape, vkf__value x, const vkf_eval
     VKF_RETURN_IF_ERROR(
         vkf__tape_result(tape, exchange->batch * exchange->cols, exchange->rows * exchange->depth, out_value));
     VKF_RETURN_IF_ERROR(emit_permute(tape, exchange, &from, vkf__tape_span(tape, *out_value)));
-    const vkf__tape_node node = {permute_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {permute_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, exchange, sizeof *exchange);
 }
 
@@ -259,6 +260,6 @@ vkf_status vkf__eval_state_additive(vkf__tape *tape, const vkf_eval_additive *ad
         .dim = vkf__tape_at(tape, additive->query)->cols,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_additive(tape->work, &args));
-    const vkf__tape_node node = {additive_back, *out_value, {additive->query, additive->key, additive->v}, 0};
+    const vkf__tape_node node = {additive_back, *out_value, {additive->query, additive->key, additive->v}, 0, NULL};
     return vkf__tape_state(tape, &node, &args, sizeof args);
 }
