@@ -349,7 +349,7 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
     plan p = {.host = host};
     VKF_TRY(check_layout(host, options->directory));
     VKF_TRY(vkf_new_directory_open(host, options->out_directory, &out));
-    VKF_TRY(vkf__inspect_model(host, options->directory, &inspection));
+    VKF_TRY(vkf__inspect_model(host, options->directory, NULL, &inspection));
     VKF_TRY(inspection.supported);
     VKF_TRY(make_plan(host, &inspection, options->quantization, &p));
     VKF_TRY(write_directory(&p, options, out.temporary));
