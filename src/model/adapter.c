@@ -10,8 +10,6 @@
 #include "model/adapter_config.h"
 #include "model/family.h"
 
-#define PREFIX "base_model.model."
-
 // How PEFT names the two matrices of a Linear and of an embedding.
 static const struct {
     const char *a, *b;
@@ -50,11 +48,12 @@ static vkf_status model_name(const vkf__adapter *adapter, const vkf__stored_tens
                              char out_name[VKF_WEIGHT_NAME_MAX])
 {
     const char *name = tensor->name, *path = vkf__checkpoint_path(adapter->checkpoint);
-    size_t prefix = sizeof PREFIX - 1;
-    if (strncmp(name, PREFIX, prefix) != 0)
+    size_t prefix = sizeof VKF_ADAPTER_PREFIX - 1;
+    if (strncmp(name, VKF_ADAPTER_PREFIX, prefix) != 0)
         return vkf__fail(&adapter->host, VKF_ERROR_FORMAT,
-                         "%s: the name of tensor %.200s does not begin with \"" PREFIX "\", as PEFT writes it", path,
-                         name);
+                         "%s: the name of tensor %.200s does not begin with \"" VKF_ADAPTER_PREFIX
+                         "\", as PEFT writes it",
+                         path, name);
     size_t bytes = strlen(name + prefix) - strlen(ending);
     if (bytes >= VKF_WEIGHT_NAME_MAX)
         return vkf__fail(&adapter->host, VKF_ERROR_FORMAT, "%s: tensor %.200s belongs to no module of a model", path,
@@ -172,7 +171,7 @@ static vkf_status add_tensor(vkf__adapter *adapter, const vkf__adapter_settings 
 
 static vkf_status open_weights(const vkf__host *host, const char *directory, vkf__checkpoint **out_checkpoint)
 {
-    static const char *const names[] = {"adapter_model.safetensors", "adapter_model.bin"};
+    static const char *const names[] = {VKF_ADAPTER_WEIGHTS, "adapter_model.bin"};
     vkf_status status = VKF_OK;
     char *path = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

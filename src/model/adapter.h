@@ -6,6 +6,10 @@
 
 #include "model/weight_names.h"
 
+#define VKF_ADAPTER_CONFIG "adapter_config.json"
+#define VKF_ADAPTER_WEIGHTS "adapter_model.safetensors"
+#define VKF_ADAPTER_PREFIX "base_model.model." // of all tensors' names
+
 // What a module's weight gets.
 typedef struct vkf__adapter_product {
     char module[VKF_WEIGHT_NAME_MAX]; // as the model's file names its weight, without ".weight"

@@ -6,6 +6,7 @@
 
 #include "io/json_file.h"
 #include "io/path.h"
+#include "model/adapter.h"
 
 #define MAX_RANK (1u << 16)
 #define MAX_PATTERN 256
@@ -127,7 +128,7 @@ static vkf_status read_values(const vkf__host *host, vkf__adapter_settings *s)
 
 vkf_status vkf__adapter_settings_load(const vkf__host *host, const char *directory, vkf__adapter_settings *out)
 {
-    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, "adapter_config.json", &out->path));
+    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, VKF_ADAPTER_CONFIG, &out->path));
     VKF_RETURN_IF_ERROR(vkf__json_load(host, out->path, &out->root));
     return read_values(host, out);
 }
