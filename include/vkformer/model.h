@@ -267,9 +267,9 @@ typedef struct vkf_model_desc {
     vkf_quantization quantization;
     vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
-    // Optional: a LoRA adapter as Hugging Face's PEFT saves it, adapter_config.json and adapter_model.safetensors. While
-    // weights are loaded its products are added to them, before they are rounded, so that a run costs the same as
-    // without: docs/models.md. With `files` both files are in the source, and this is a name for messages.
+    // Optional: the directory of a LoRA adapter as Hugging Face's PEFT saves it. Its products are added to the weights
+    // while these are loaded, before they are rounded, so that a run costs the same as without: docs/models.md. With
+    // `files` the adapter's two files are in the source, and this is a name for messages.
     const char *adapter_directory;
 } vkf_model_desc;
 

@@ -17,9 +17,10 @@ typedef enum key_use {
     EMPTY, // what it stands for is not implemented
 } key_use;
 
+// Names in place, as a pointer each would take more than the text.
 static const struct {
-    const char *key;
-    key_use use;
+    char key[24];
+    uint8_t use; // a key_use
 } keys[] = {
     {"peft_type", FOLLOWED},
     {"r", FOLLOWED},

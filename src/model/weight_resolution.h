@@ -30,10 +30,10 @@ VKF_MUST_CHECK vkf_status vkf__weights_list(const vkf__host *host, const vkf__mo
                                             vkf__weight_resolution *out);
 
 // The same, but also finds each slot's tensor under its present name or an older one, and checks its shape and type. A
-// source without a checkpoint only has its slots listed: each is taken to be as the configuration asks for.
-// With an adapter it gives the adapter's tensors, and weights with its products added. Statuses: FORMAT (missing tensor,
-// wrong shape or type, an adapter of another model), UNSUPPORTED (two kinds of blocks, a classifier's tensor in the file
-// of a class that has no classifier, an adapter of a tied table), FILE, OUT_OF_HOST_MEMORY.
+// source without a checkpoint only has its slots listed: each is taken to be as the configuration asks for. With an
+// adapter, slots get its tensors, and weights with its products added. Statuses: FORMAT (missing tensor, wrong shape or
+// type, an adapter of another model), UNSUPPORTED (two kinds of blocks, a classifier's tensor in the file of a
+// class that has no classifier, an adapter of a tied table), FILE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *source,
                                                vkf__weight_resolution *out);
 void vkf__weight_resolution_free(const vkf__host *host, vkf__weight_resolution *resolution);

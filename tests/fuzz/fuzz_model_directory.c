@@ -1,7 +1,6 @@
 // The files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json
-// and what it names, what stands beside a tokenizer, the index of a checkpoint, adapters, and weights that are stored in
-// blocks.
-// The input stands for each of them in turn.
+// and what it names, what stands beside a tokenizer, the index of a checkpoint, an adapter, and weights that are stored
+// in blocks. The input stands for each of them in turn.
 #define _DEFAULT_SOURCE
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// Models with an adapter of PEFT's, against what PEFT and transformers compute; and a saved cache is good for the adapter
-// that it was made with alone.
+// Models with an adapter of PEFT's, against what PEFT and transformers compute; and a saved cache is good only for the
+// adapter that it was made with.
 #include <stdio.h>
 #include <stdlib.h>
 
