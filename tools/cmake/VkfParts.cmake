@@ -39,7 +39,7 @@ set(vkf_text_sources text/*.c
     model/embedder.c model/generator.c model/id_check.c model/inspection.c model/results.c model/stop_strings.c
     model/text_model.c model/text_stream.c model/tokenizer_config.c
     api/public_embed.c api/public_generator.c api/public_tokenizer.c)
-set(vkf_models_sources io/*.c model/*.c vk/described.c
+set(vkf_models_sources io/*.c base/directories_*.c model/*.c vk/described.c
     api/device_description.c api/generate.c api/interop_session.c api/plan_dispatches.c api/public_model.c api/public_session.c
     api/public_session_tokens.c api/public_vocabulary.c)
 
@@ -87,6 +87,7 @@ function(vkf_part_sources out directory part)
     foreach(other models text train)
         list(TRANSFORM vkf_${other}_sources PREPEND ${directory}/ OUTPUT_VARIABLE patterns)
         file(GLOB ${other} RELATIVE ${directory} ${patterns})
+        list(FILTER ${other} EXCLUDE REGEX ${VKF_OTHER_SYSTEMS_FILES})
     endforeach()
     list(REMOVE_ITEM models ${text})
     set(core ${ARGN})
