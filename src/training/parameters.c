@@ -186,11 +186,23 @@ static vkf_status make_buffer(vkf_context *context, uint64_t bytes, const char *
     return vkf__buffer_clear(*out_buffer);
 }
 
-static vkf_status make_buffers(vkf_context *context, const layout *l, vkf__parameters *p)
+static vkf_status place_stand_ins(vkf_context *context, const layout *l, vkf__parameters *p)
+{
+    VKF_ALLOC_OR_RETURN(&context->host, p->stand_ins, 2 * l->buffer_count);
+    for (size_t i = 0; i < l->buffer_count; i++) {
+        p->gradients.buffers[i] = &p->stand_ins[2 * i];
+        p->moment_buffers[i] = &p->stand_ins[2 * i + 1];
+    }
+    return VKF_OK;
+}
+
+static vkf_status make_buffers(vkf_context *context, const layout *l, bool shape, vkf__parameters *p)
 {
     VKF_ALLOC_OR_RETURN(&context->host, p->gradients.buffers, l->buffer_count);
     VKF_ALLOC_OR_RETURN(&context->host, p->moment_buffers, l->buffer_count);
     p->gradients.buffer_count = l->buffer_count;
+    if (shape)
+        return place_stand_ins(context, l, p);
     for (size_t i = 0; i < l->buffer_count; i++) {
         VKF_RETURN_IF_ERROR(make_buffer(context, l->buffer_bytes[i], "gradients", &p->gradients.buffers[i]));
         VKF_RETURN_IF_ERROR(make_buffer(context, p->moments * l->buffer_bytes[i], "moments", &p->moment_buffers[i]));
@@ -296,8 +308,8 @@ static vkf_status make_items(const vkf__host *host, vkf__parameters *p)
     return VKF_OK;
 }
 
-vkf_status vkf__parameters_create(vkf_model *model, const char *const *patterns, size_t pattern_count, uint32_t moments,
-                                  vkf__parameters *out_parameters)
+static vkf_status make(vkf_model *model, const char *const *patterns, size_t pattern_count, uint32_t moments,
+                       bool shape, vkf__parameters *out_parameters)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &model->context->host;
@@ -307,7 +319,7 @@ vkf_status vkf__parameters_create(vkf_model *model, const char *const *patterns,
     VKF_TRY(lay_out(model, patterns, pattern_count, moments, &l));
     vkf__model_hold(model);
     p.model = model;
-    VKF_TRY(make_buffers(model->context, &l, &p));
+    VKF_TRY(make_buffers(model->context, &l, shape, &p));
     VKF_TRY(make_ranges(model->context, &l, &p));
     VKF_TRY(mirror(host, &p));
     VKF_TRY(make_items(host, &p));
@@ -319,13 +331,28 @@ fail:
     return status;
 }
 
+vkf_status vkf__parameters_create(vkf_model *model, const char *const *patterns, size_t pattern_count, uint32_t moments,
+                                  vkf__parameters *out_parameters)
+{
+    return make(model, patterns, pattern_count, moments, false, out_parameters);
+}
+
+vkf_status vkf__parameters_shape(vkf_model *model, const char *const *patterns, size_t pattern_count, uint32_t moments,
+                                 vkf__parameters *out_parameters)
+{
+    return make(model, patterns, pattern_count, moments, true, out_parameters);
+}
+
 void vkf__parameters_free(vkf__parameters *p)
 {
     if (!p->model)
         return;
     vkf_context *context = p->model->context;
-    for (size_t i = 0; p->moment_buffers && i < p->gradients.buffer_count; i++)
+    for (size_t i = 0; !p->stand_ins && p->moment_buffers && i < p->gradients.buffer_count; i++)
         vkf__buffer_destroy(&p->moment_buffers[i]);
+    if (p->stand_ins)
+        p->gradients.buffer_count = 0;
+    vkf__free(&context->host, p->stand_ins);
     vkf__free(&context->host, p->moment_buffers);
     vkf__free(&context->host, p->ranges);
     vkf__free(&context->host, p->items);

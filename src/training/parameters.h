@@ -32,6 +32,7 @@ typedef struct vkf__parameters {
     size_t range_count;
     uint32_t moments;            // floats per element
     vkf_buffer **moment_buffers; // gradients.buffer_count
+    vkf_buffer *stand_ins;       // of vkf__parameters_shape(): all those buffers
 } vkf__parameters;
 
 // Whether a name is of a pattern: * stands for any bytes, ? for one.
@@ -43,6 +44,10 @@ bool vkf__name_matches(const char *pattern, const char *name);
 VKF_MUST_CHECK vkf_status vkf__parameters_create(vkf_model *model, const char *const *patterns, size_t pattern_count,
                                                  uint32_t moments, vkf__parameters *out_parameters);
 void vkf__parameters_free(vkf__parameters *parameters);
+
+// The same without memory: buffers that a plan tells apart, and nothing more.
+VKF_MUST_CHECK vkf_status vkf__parameters_shape(vkf_model *model, const char *const *patterns, size_t pattern_count,
+                                                uint32_t moments, vkf__parameters *out_parameters);
 
 // Adds what that would allocate to plan->weights_bytes. The model may be one that vkf__model_shape() made.
 VKF_MUST_CHECK vkf_status vkf__parameters_plan(const vkf_model *model, const char *const *patterns,

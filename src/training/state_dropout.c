@@ -45,7 +45,7 @@ vkf_status vkf__state_dropout(vkf__tape *tape, const char *label, vkf__value x, 
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, from.rows, from.cols, out_value));
     args.out = *vkf__tape_span(tape, *out_value);
     VKF_RETURN_IF_ERROR(vkf__emit_dropout(tape->work, &args));
-    const vkf__tape_node node = {dropout_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {dropout_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, dropout, sizeof *dropout);
 }
 
@@ -70,7 +70,7 @@ vkf_status vkf__state_residual(vkf__tape *tape, const char *label, vkf__value a,
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, from.rows, from.cols, out_value));
     args.out = *vkf__tape_span(tape, *out_value);
     VKF_RETURN_IF_ERROR(vkf__emit_dropout(tape->work, &args));
-    const vkf__tape_node node = {residual_back, *out_value, {a, b}, 0};
+    const vkf__tape_node node = {residual_back, *out_value, {a, b}, 0, NULL};
     return vkf__tape_state(tape, &node, dropout, sizeof *dropout);
 }
 

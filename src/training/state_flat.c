@@ -33,7 +33,7 @@ vkf_status vkf__state_activation(vkf__tape *tape, const char *label, vkf__value 
     const vkf__activation_args args = {label, from.span, *vkf__tape_span(tape, *out_value), from.rows, from.cols,
                                        activation};
     VKF_RETURN_IF_ERROR(vkf__emit_activation(tape->work, &args));
-    const vkf__tape_node node = {activation_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {activation_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &activation, sizeof activation);
 }
 
@@ -64,7 +64,7 @@ vkf_status vkf__state_gate(vkf__tape *tape, const char *label, vkf__value x, vkf
     const vkf__gate_args args = {label, from.span, *vkf__tape_span(tape, *out_value), 0, from.rows, from.cols / 2,
                                  activation};
     VKF_RETURN_IF_ERROR(vkf__emit_gate(tape->work, &args));
-    const vkf__tape_node node = {gate_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {gate_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &activation, sizeof activation);
 }
 
@@ -156,6 +156,6 @@ vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *label, vkf__value 
         VKF_RETURN_IF_ERROR(emit_extra(tape, label, extra, *out_value, position++, extra->row));
     for (uint32_t i = 0; i < extra->zeros; i++)
         VKF_RETURN_IF_ERROR(emit_extra(tape, label, extra, *out_value, position++, 0));
-    const vkf__tape_node node = {extra_rows_back, *out_value, {x, extra->row}, 0};
+    const vkf__tape_node node = {extra_rows_back, *out_value, {x, extra->row}, 0, NULL};
     return vkf__tape_state(tape, &node, extra, sizeof *extra);
 }

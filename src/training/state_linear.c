@@ -93,7 +93,7 @@ vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x, c
         .out = weight.rows,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_linear(tape->work, &args));
-    const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0};
+    const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0, NULL};
     return vkf__tape_state(tape, &node, &(float){1}, sizeof(float));
 }
 
@@ -119,6 +119,6 @@ vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, 
         .keep_layout = true,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &product));
-    const vkf__tape_node node = {back, *out_value, {a, b}, 0};
+    const vkf__tape_node node = {back, *out_value, {a, b}, 0, NULL};
     return vkf__tape_state(tape, &node, &factor, sizeof factor);
 }

@@ -52,6 +52,6 @@ vkf_status vkf__state_pool(vkf__tape *tape, const char *label, vkf__value x, con
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, batch, from.cols, out_value));
     args.out = *vkf__tape_span(tape, *out_value);
     VKF_RETURN_IF_ERROR(vkf__emit_pool(tape->work, &args));
-    const vkf__tape_node node = {back, *out_value, {x}, 0};
+    const vkf__tape_node node = {back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &args, sizeof args);
 }

@@ -51,6 +51,6 @@ vkf_status vkf__state_rotary(vkf__tape *tape, const char *label, vkf__value x, c
     const vkf__span from = *vkf__tape_span(tape, x);
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, batch * len, row, out_value));
     VKF_RETURN_IF_ERROR(emit_turn(tape, &turn, &from, vkf__tape_span(tape, *out_value)));
-    const vkf__tape_node node = {back, *out_value, {x}, 0};
+    const vkf__tape_node node = {back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &turn, sizeof turn);
 }

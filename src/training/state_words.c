@@ -56,6 +56,6 @@ vkf_status vkf__state_words(vkf__tape *tape, const vkf__words *words, vkf__value
         .scale = words->scale,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_embed(tape->work, &args));
-    const vkf__tape_node node = {back, *out_value, {words->table, words->positions}, 0};
+    const vkf__tape_node node = {back, *out_value, {words->table, words->positions}, 0, NULL};
     return vkf__tape_state(tape, &node, words, sizeof *words);
 }

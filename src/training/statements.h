@@ -82,6 +82,13 @@ VKF_MUST_CHECK vkf_status vkf__state_columns(vkf__tape *tape, const char *label,
 VKF_MUST_CHECK vkf_status vkf__state_rows(vkf__tape *tape, const char *label, vkf__value x, uint32_t first,
                                           uint32_t rows, vkf__value *out_value);
 
+// x itself with its elements in rows of another width.
+VKF_MUST_CHECK vkf_status vkf__state_view(vkf__tape *tape, vkf__value x, uint32_t rows, uint32_t cols,
+                                          vkf__value *out_value);
+// The rows of a, each with that of b behind it.
+VKF_MUST_CHECK vkf_status vkf__state_join(vkf__tape *tape, const char *label, vkf__value a, vkf__value b,
+                                          vkf__value *out_value);
+
 // x (batch * len, width) with rows behind each batch entry's: `row` (1, width) where it is not absent, and then
 // `zeros` rows of zeros.
 typedef struct vkf__extra_rows {

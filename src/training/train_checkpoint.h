@@ -18,9 +18,9 @@ typedef struct vkf__train_state {
 } vkf__train_state;
 
 // Writes a trainable model's tensors to one file, safetensors in F32: under the names and in the shapes of the file
-// that it was read from, and with the tensors that file has besides, unless they are others under a second name. A model
-// that came from no directory gets its own tensors alone. Statuses: UNSUPPORTED (embedding modules have weights in
-// files of their own: save a directory), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
+// that it was read from, and with the tensors which that file has besides, unless they are others under a second name.
+// A model that came from no directory gets its own tensors alone. Statuses: UNSUPPORTED (embedding modules have weights
+// in files of their own: save a directory), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
 VKF_MUST_CHECK vkf_status vkf__checkpoint_save_weights(vkf_model *model, const char *path);
 // Reads the weights of such a file, or of a directory as vkf__checkpoint_save() makes it, into a model of the same
 // configuration. All tensors are checked before the first is written. Further statuses: FORMAT (a tensor is missing,

@@ -104,7 +104,7 @@ static vkf_status read_masks(vkf_eval_gradients *g, const char *mask, const char
 typedef struct mha_case {
     vkf_eval_gradients *g;
     vkf__attention_block block;
-    vkf__attention_spans gradients;
+    vkf__attention_gradients gradients;
     mask_spans masks;
     vkf_eval_leaf query, key, value, output;
     vkf_eval_leaf weights; // absent where the case does not ask for them
@@ -181,7 +181,7 @@ vkf_status vkf__eval_gradient_mha(vkf_eval_gradients *g)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "key", VKF_DIMS(b, s, m.block.kdim), &m.key));
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "value", VKF_DIMS(b, s, m.block.vdim), &m.value));
     }
-    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients));
+    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients.params));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", VKF_DIMS(b, l, e), &m.output));
     if (strcmp(weights, "average") == 0)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(
@@ -254,7 +254,7 @@ static vkf_status read_layer(vkf_eval_gradients *g, layer_case *l)
         .activation = a->activation,
         .dtype = VKF_DTYPE_F32,
     };
-    VKF_RETURN_IF_ERROR(attention_weights(g, "self_attn.", &l->block.self, &l->gradients.self));
+    VKF_RETURN_IF_ERROR(attention_weights(g, "self_attn.", &l->block.self, &l->gradients.self.params));
     VKF_RETURN_IF_ERROR(read_feed_forward(g, l));
     VKF_RETURN_IF_ERROR(read_norm(g, "norm1.", a->d_model, &l->block.norm[0], &l->gradients.norm[0]));
     return read_norm(g, "norm2.", a->d_model, &l->block.norm[1], &l->gradients.norm[1]);
@@ -292,7 +292,7 @@ vkf_status vkf__eval_gradient_decoder_layer(vkf_eval_gradients *g)
         vkf__eval_gradient_input(g, "memory", VKF_DIMS(a->batch, l.keys, a->d_model), &l.memory));
     VKF_RETURN_IF_ERROR(read_layer(g, &l));
     l.block.cross = block_of(g->c, a->d_model, a->num_heads, &l.cross.desc);
-    VKF_RETURN_IF_ERROR(attention_weights(g, "multihead_attn.", &l.block.cross, &l.gradients.cross));
+    VKF_RETURN_IF_ERROR(attention_weights(g, "multihead_attn.", &l.block.cross, &l.gradients.cross.params));
     VKF_RETURN_IF_ERROR(read_norm(g, "norm3.", a->d_model, &l.block.norm[2], &l.gradients.norm[2]));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", stream, &l.output));
     return vkf__eval_run_gradients(g, emit_layer, &l);
