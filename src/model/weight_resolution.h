@@ -11,7 +11,7 @@ typedef struct vkf__weight_resolution {
     vkf__weight_slot *slots;
     const vkf__stored_tensor **stored; // per slot
     size_t count;
-    vkf_dtype blocks; // the kind of blocks that the file has, one at most; F32: it has none
+    vkf_dtype blocks;           // the kind of blocks that the file has, one at most; F32: it has none
     vkf__merged_weight *merged; // what an adapter makes of tensors; `stored` has these instead
     size_t merged_count;
 } vkf__weight_resolution;
