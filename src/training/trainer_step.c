@@ -4,14 +4,20 @@
 
 #include "training/trainer.h"
 
-static volatile const float *results_of(const vkf_trainer *t)
+// Floats that a run has left.
+static volatile float *floats_at(const vkf_trainer *t, const vkf__span *span)
 {
-    return (volatile const float *)t->results->allocation.mapped;
+    return (volatile float *)((uint8_t *)t->results->allocation.mapped + span->offset_bytes);
+}
+
+static float loss_of(const vkf_trainer *t)
+{
+    return floats_at(t, &t->results_at.loss)[0];
 }
 
 static void clear_loss(vkf_trainer *t)
 {
-    ((float *)t->results->allocation.mapped)[VKF_TRAINER_LOSS] = 0;
+    floats_at(t, &t->results_at.loss)[0] = 0;
 }
 
 // What has not become part of a step is no part of the next.
@@ -70,7 +76,7 @@ static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint3
     const vkf__train_state before = t->state;
     clear_loss(t);
     VKF_RETURN_IF_ERROR(run_passes(t, batches, count, labels, true));
-    const float loss = results_of(t)[VKF_TRAINER_LOSS], norm = results_of(t)[VKF_TRAINER_NORM];
+    const float loss = loss_of(t), norm = floats_at(t, &t->results_at.factor)[1];
     if (!isfinite(loss)) {
         t->state = before;
         return vkf__trainer_find_not_finite(t, "vkf_trainer_step");
@@ -125,7 +131,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
     VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, &t->evaluation.built.command_buffer, 1));
-    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");
     *out_result = (vkf_train_result){
@@ -139,7 +145,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
 
 static vkf_status read_gradient(vkf_trainer *t, const vkf__parameter *parameter, float *out_gradient)
 {
-    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__trainer_find_not_finite(t, "vkf_trainer_gradient");
     return vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,
