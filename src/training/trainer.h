@@ -31,6 +31,7 @@ struct vkf_trainer {
     vkf__train_state state;
     vkf__submission submission;
     vkf__work pass, evaluation, update;
+    vkf__batch pass_alone, pass_and_update, evaluation_alone; // what is submitted
     vkf_buffer *inputs, *constants, *results, *arena;
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()

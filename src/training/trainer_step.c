@@ -20,6 +20,13 @@ static void clear_loss(vkf_trainer *t)
     floats_at(t, &t->results_at.loss)[0] = 0;
 }
 
+static vkf_status run(vkf_trainer *t, const vkf__batch *batch)
+{
+    const vkf__submit_semaphores none = {0};
+    VKF_RETURN_IF_ERROR(vkf__batch_submit_with(batch, &t->submission, 0, batch->count, &none));
+    return vkf__submission_wait(&t->submission);
+}
+
 // What has not become part of a step is no part of the next.
 static vkf_status clear_gradients(vkf_trainer *t)
 {
@@ -60,12 +67,11 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
                              bool updates)
 {
     for (uint32_t i = 0; i < count; i++) {
-        VkCommandBuffer commands[2] = {t->pass.built.command_buffer, t->update.built.command_buffer};
         const bool last = updates && i + 1 == count;
         VKF_RETURN_IF_ERROR(update_pass(t, &batches[i], labels));
         if (last)
             VKF_RETURN_IF_ERROR(vkf__work_update(&t->update, vkf__emit_update, &t));
-        VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, commands, last ? 2 : 1));
+        VKF_RETURN_IF_ERROR(run(t, last ? &t->pass_and_update : &t->pass_alone));
     }
     return VKF_OK;
 }
@@ -130,7 +136,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
-    VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, &t->evaluation.built.command_buffer, 1));
+    VKF_RETURN_IF_ERROR(run(t, &t->evaluation_alone));
     const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");
