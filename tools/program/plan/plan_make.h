@@ -11,6 +11,7 @@ typedef struct vkf_plan_request {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t batch, prompt, context;
+    uint32_t ranks; // processes with such a chip each, between which the layers are cut; 0: 1
     bool peer; // beside ggml's Vulkan backend
 } vkf_plan_request;
 

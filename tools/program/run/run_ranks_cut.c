@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "ranks/cut_plan.h"
 #include "run/run_defaults.h"
 #include "run/run_ranks.h"
 
@@ -17,22 +18,13 @@ typedef struct rank_facts {
     char name[256];
 } rank_facts;
 
-static uint64_t memory_of(const vkf_device_info *info)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < info->heap_count; i++)
-        if (info->heap_device_local[i] && info->heap_size_bytes[i] > most)
-            most = info->heap_size_bytes[i];
-    return most;
-}
-
 static rank_facts own_facts(const run_ranks *ranks, vkf_context *context, const vkf_model_desc *desc)
 {
     vkf_device_info info;
     vkf_model *shape = NULL;
     rank_facts facts = {.speed = 1.0, .machine = ranks->of.machine, .precision = -1};
     vkf_context_device_info(context, &info);
-    facts.memory_bytes = memory_of(&info);
+    facts.memory_bytes = vkf_cut_memory(&info);
     memcpy(facts.uuid, info.uuid, sizeof facts.uuid);
     memcpy(facts.name, info.name, sizeof facts.name);
     if (vkf__model_shape(context, desc, &shape) == VKF_OK)
@@ -72,60 +64,6 @@ static uint64_t share_of(const rank_facts *facts, uint32_t count, uint32_t rank)
     return facts[rank].memory_bytes / sharing;
 }
 
-// The exact bytes of a part: its weights, and a session for each batch that runs.
-typedef struct part_bytes {
-    uint64_t all, weights;
-} part_bytes;
-
-typedef struct part_plan {
-    vkf_context *context;
-    const vkf_model_desc *desc;
-    const vkf_session_desc *session;
-    uint32_t batches;
-} part_plan;
-
-static uint64_t sum_of(const vkf_memory_plan *plan)
-{
-    return plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes;
-}
-
-static vkf_status plan_part(const part_plan *p, uint32_t first, uint32_t count, part_bytes *out)
-{
-    vkf_status status = VKF_OK;
-    vkf_model *shape = NULL;
-    vkf_memory_plan model, session;
-    VKF_TRY(vkf__model_shape_part(p->context, p->desc, &(vkf__layer_part){.first = first, .count = count}, &model,
-                                  &shape));
-    VKF_TRY(vkf_session_plan(shape, p->session, &session));
-    *out = (part_bytes){sum_of(&model) + p->batches * sum_of(&session), model.weights_bytes};
-fail:
-    vkf_model_destroy(&shape);
-    return status;
-}
-
-// All layers are as large as the second one. Of two layers, each is a part or both are one.
-static vkf_status plan_cuts(const part_plan *p, uint32_t layers, vkf_cut_model *out)
-{
-    part_bytes first, two, middle, last, whole;
-    vkf_cut_model m = {.layers = layers, .layer_time = 1.0};
-    VKF_RETURN_IF_ERROR(plan_part(p, 0, layers, &whole));
-    VKF_RETURN_IF_ERROR(plan_part(p, 0, 1, &first));
-    VKF_RETURN_IF_ERROR(plan_part(p, layers - 1, 1, &last));
-    if (layers > 2) {
-        VKF_RETURN_IF_ERROR(plan_part(p, 0, 2, &two));
-        VKF_RETURN_IF_ERROR(plan_part(p, 1, 1, &middle));
-        m.layer_bytes = two.all - first.all;
-        m.middle_bytes = middle.all - m.layer_bytes;
-        m.layer_time = (double)middle.weights;
-        m.last_time = (double)last.weights - (double)middle.weights;
-    }
-    m.first_bytes = first.all - m.layer_bytes;
-    m.last_bytes = last.all - m.layer_bytes;
-    m.whole_bytes = whole.all - layers * m.layer_bytes;
-    *out = m;
-    return VKF_OK;
-}
-
 static vkf_model_desc desc_of(const run_options *options, vkf_model_precision precision)
 {
     return (vkf_model_desc){
@@ -141,10 +79,10 @@ static void print_parts(const run_ranks *ranks, const rank_facts *facts)
         const vkf_cut_part *part = &ranks->parts[i];
         const double mib = (double)part->bytes / (1024.0 * 1024.0);
         if (part->count > 0)
-            fprintf(stderr, "rank %u  layers %u to %u  %.1f MiB  %s\n", i, part->first, part->first + part->count - 1,
-                    mib, facts[i].name);
+            fprintf(stderr, "rank %u: layers %u to %u, %.1f MiB with %u batches under way, %s\n", i, part->first, part->first + part->count - 1,
+                    mib, ranks->batches, facts[i].name);
         else
-            fprintf(stderr, "rank %u  no layers\n", i);
+            fprintf(stderr, "rank %u: no layers\n", i);
     }
 }
 
@@ -152,14 +90,14 @@ static void print_parts(const run_ranks *ranks, const rank_facts *facts)
 static bool cut(const run_options *options, vkf_context *context, const rank_facts *facts, run_ranks *ranks)
 {
     const vkf_model_desc desc = desc_of(options, ranks->precision);
-    const part_plan plan = {context, &desc, &ranks->session, ranks->batches};
+    const vkf_cut_plan plan = {context, &desc, &ranks->session, ranks->batches, ranks->layers};
     vkf_cut_model model;
     vkf_cut_rank *of = calloc(ranks->of.size, sizeof *of);
     vkf_status status = of ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; of && i < ranks->of.size; i++)
         of[i] = (vkf_cut_rank){share_of(facts, ranks->of.size, i), facts[i].speed};
     if (status == VKF_OK)
-        status = plan_cuts(&plan, ranks->layers, &model);
+        status = vkf_cut_plan_parts(&plan, &model);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be cut: %s", options->model_directory, vkf_status_text(status));
     const bool done = status == VKF_OK && vkf_cut_layers(&model, of, ranks->of.size, ranks->parts);
