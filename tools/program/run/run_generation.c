@@ -23,6 +23,7 @@ typedef struct generation {
     vkf_generator *generator;
     vkf_text_source source;
     run_ranks ranks;                 // under mpirun
+    run_link link;                   // the same, with --timing
     uint32_t batch;                  // texts that run together
     uint32_t round;                  // texts that are taken at once
     vkf_text_line *lines;            // (round)
@@ -106,6 +107,13 @@ static bool load(generation *g)
     return status == VKF_OK;
 }
 
+// How fast the ranks reach each other is a part of what --timing prints.
+static bool measure_link(generation *g)
+{
+    const bool measured = is_ranks(g) && g->options->timing && g->ranks.last > 0;
+    return !measured || vkf_run_ranks_measure(&g->ranks, &g->link);
+}
+
 static bool prepare(generation *g)
 {
     g->batch = g->round = vkf_run_batch_size(g->options);
@@ -123,7 +131,7 @@ static bool prepare(generation *g)
         vkf_print_error("memory is exhausted");
         return false;
     }
-    return is_idle(g) || load(g);
+    return is_idle(g) || (load(g) && measure_link(g));
 }
 
 static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t size_bytes)
@@ -373,6 +381,9 @@ static void print_speed(const generation *g)
         return;
     if (is_ranks(g)) {
         print_rate("all", g->cost.prompt_tokens + g->cost.new_tokens, g->run_ns);
+        if (g->link.bytes_per_s > 0)
+            fprintf(stderr, "from rank to rank %.1f us, %.2f GB/s\n", g->link.latency_ns / 1e3,
+                    g->link.bytes_per_s / 1e9);
         return;
     }
     print_rate("prompt", g->cost.prompt_tokens - g->cost.reused_tokens, g->cost.prompt_ns);

@@ -35,6 +35,13 @@ void vkf_run_ranks_free(run_ranks *ranks);
 VKF_MUST_CHECK vkf_status vkf_run_ranks_load(run_ranks *ranks, vkf_context *context, const vkf_model_desc *desc,
                                              vkf_model **out_model);
 
+// Measures how long a message takes from one rank to the next, on its way through all that have layers, which all have
+// to call it: one of a few bytes, and how much faster larger ones pass.
+typedef struct run_link {
+    double latency_ns, bytes_per_s;
+} run_link;
+bool vkf_run_ranks_measure(const run_ranks *ranks, run_link *out_link);
+
 // The lines that rank 0 has become those of all ranks. Returns their number.
 uint32_t vkf_run_ranks_share_lines(const run_ranks *ranks, uint32_t count, vkf_text_line *lines);
 
