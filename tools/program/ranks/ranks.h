@@ -6,6 +6,7 @@
 #ifndef VKF_PROGRAM_RANKS_H
 #define VKF_PROGRAM_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,10 @@ typedef struct vkf_ranks {
 
 // To be called once. vkf_ranks_end() must follow, or vkf_ranks_abort().
 void vkf_ranks_begin(vkf_ranks *out_ranks);
-// Waits for all ranks.
+// Waits for all ranks, the first time that it is called.
 void vkf_ranks_end(void);
+// Whether others may wait for this process: from vkf_ranks_begin() to vkf_ranks_end(), where there are any.
+bool vkf_ranks_joined(void);
 // Ends this process with an exit code other than 0, and all others with it.
 _Noreturn void vkf_ranks_abort(int code);
 

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +80,15 @@ void vkf_ranks_end(void)
         free(pending[i].bytes);
     }
     MPI_Finalize();
+    begun = false;
+}
+
+bool vkf_ranks_joined(void)
+{
+    int size = 1;
+    if (begun)
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size > 1;
 }
 
 void vkf_ranks_abort(int code)

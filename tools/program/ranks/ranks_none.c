@@ -18,6 +18,11 @@ void vkf_ranks_end(void)
 {
 }
 
+bool vkf_ranks_joined(void)
+{
+    return false;
+}
+
 void vkf_ranks_abort(int code)
 {
     exit(code);

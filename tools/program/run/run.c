@@ -408,7 +408,7 @@ static int run_found(run_options *options)
     return vkf_find_model(&options->model_directory) ? report_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
 }
 
-// Rank 0 speaks for all where they end together.
+// What fails while other ranks may wait for this one ends them, too. Where all end together rank 0 speaks for all.
 static int run(void *user)
 {
     run_options *options = user;
@@ -416,7 +416,8 @@ static int run(void *user)
     if (options->ranks.size > 1)
         vkf_print_as_rank(options->ranks.rank);
     const int code = run_found(options);
-    (void)vkf_flush_stdout();
+    if (code != VKF_EXIT_DONE && vkf_ranks_joined())
+        vkf_ranks_abort(code);
     vkf_ranks_end();
     return options->ranks.rank == 0 ? code : VKF_EXIT_DONE;
 }

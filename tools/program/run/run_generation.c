@@ -407,6 +407,10 @@ bool vkf_run_generation(const run_options *options, const vkf_model_config *conf
     free(g.continuations);
     vkf_generator_destroy(&g.generator);
     vkf_run_ranks_free(&g.ranks);
+    if (is_ranks(&g)) {
+        (void)vkf_flush_stdout();
+        vkf_ranks_end();
+    }
     vkf_context_destroy(&g.context);
     return done && !g.refused;
 }

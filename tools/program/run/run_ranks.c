@@ -17,10 +17,9 @@ bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_
                                                                          : NULL;
     if (!refused)
         return true;
-    if (options->ranks.rank == 0)
-        vkf_print_error("%s: under mpirun the layers of a decoder are cut between ranks, and nothing else is; run it "
-                        "without mpirun",
-                        refused);
+    vkf_print_error("%s: under mpirun the layers of a decoder are cut between ranks, and nothing else is; run it "
+                    "without mpirun",
+                    refused);
     return false;
 }
 
