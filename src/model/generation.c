@@ -144,21 +144,23 @@ static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, i
     return VKF_OK;
 }
 
-// What the last part of the model has chosen stands in the ids of all parts then.
-static vkf_status share_tokens(const vkf__generation *g, uint32_t made)
+// What the last part of a model has chosen stands in the ids of all parts then. The last one shares it when its run has
+// ended, so that the first can go on with this batch while it has others; they take it with their next turn.
+static vkf_status share_tokens(const vkf__generation *g, uint32_t made, bool behind_run)
 {
     vkf_status status = VKF_OK;
     const vkf__layer_part *part = &g->session->model->part;
     const vkf__span *ids = &g->session->spans.target_ids;
+    const bool chooses = vkf__part_chooses(part);
     int32_t *chosen = NULL;
-    if (part->count == 0)
+    if (part->count == 0 || chooses != behind_run)
         return VKF_OK;
     VKF_ALLOC(&g->session->context->host, chosen, g->args->batch);
-    for (uint32_t row = 0; vkf__part_chooses(part) && row < g->args->batch; row++)
+    for (uint32_t row = 0; chooses && row < g->args->batch; row++)
         VKF_TRY(vkf_buffer_read(ids->buffer, ids->offset_bytes + place_of(g, row, made) * sizeof *chosen, &chosen[row],
                                 sizeof *chosen));
     VKF_TRY(vkf__part_share(g->session, chosen, g->args->batch * sizeof *chosen));
-    for (uint32_t row = 0; row < g->args->batch; row++)
+    for (uint32_t row = 0; !chooses && row < g->args->batch; row++)
         VKF_TRY(vkf__generation_write_token(g, row, made, chosen[row]));
 fail:
     vkf__free(&g->session->context->host, chosen);
@@ -169,7 +171,7 @@ fail:
 static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, uint32_t *out_live)
 {
     *out_live = 0;
-    VKF_RETURN_IF_ERROR(share_tokens(g, made));
+    VKF_RETURN_IF_ERROR(share_tokens(g, made, false));
     if (g->args->choose)
         VKF_RETURN_IF_ERROR(vkf__generation_choose(g, made, ended));
     for (uint32_t row = 0; row < g->args->batch; row++) {
@@ -190,7 +192,9 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
 static vkf_status step(const vkf__generation *g, uint32_t made)
 {
     const vkf__session_sizes sizes = vkf__generation_step(g, made), next = vkf__generation_step(g, made + 1);
-    return vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL);
+    VKF_RETURN_IF_ERROR(
+        vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL));
+    return share_tokens(g, made, true);
 }
 
 // Rotations that depend on the length of the text would differ from those of the keys that are kept.
@@ -246,7 +250,7 @@ static vkf_status run_prompts(vkf__generation *g)
     VKF_RETURN_IF_ERROR(align_cache(g));
     VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0));
     g->prompted_ns = vkf__now_ns();
-    return VKF_OK;
+    return share_tokens(g, 0, true);
 }
 
 vkf_status vkf__generation_turn(vkf__generation *g, bool *out_more)

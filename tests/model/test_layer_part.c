@@ -2,7 +2,7 @@
 // each allocates what its plan says.
 #include <string.h>
 
-#include "model/model.h"
+#include "model/generator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 
@@ -155,12 +155,63 @@ static void test_a_link_that_fails_ends_the_run(void **state)
     vkf_session_destroy(&session);
 }
 
+// What a part does, a letter for each call of its link.
+typedef struct call_log {
+    char calls[64];
+    size_t count;
+} call_log;
+
+static bool take_nothing(void *user, void *out_bytes, size_t size_bytes)
+{
+    call_log *log = user;
+    memset(out_bytes, 0, size_bytes);
+    log->calls[log->count++] = 't';
+    return log->count < sizeof log->calls;
+}
+
+static bool note_share(void *user, void *bytes, size_t size_bytes)
+{
+    call_log *log = user;
+    (void)bytes, (void)size_bytes;
+    log->calls[log->count++] = 's';
+    return log->count < sizeof log->calls;
+}
+
+// If the last part kept what it has chosen until its next turn, the first could not go on, and no two parts would ever
+// work at once.
+static void test_the_last_part_shares_before_it_takes_again(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static call_log log;
+    const vkf__layer_part part = {.first = 1, .count = 1, .link = {take_nothing, give, note_share, &log}};
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2")};
+    const vkf_text prompts[] = {{"rain", 4}, {"all", 3}, {"bell", 4}};
+    vkf_continuation continuations[3];
+    vkf_model *model = NULL;
+    vkf_generator *generator = NULL;
+    assert_int_equal(vkf__model_load_part(gpu->context, &desc, &part, &model), VKF_OK);
+    const vkf_generator_desc generator_desc = {.directory = desc.directory, .model = model, .whole_prompts = true};
+    assert_int_equal(vkf_generator_create(gpu->context, &generator_desc, &generator), VKF_OK);
+    assert_int_equal(vkf__generator_add_sessions(generator, 1), VKF_OK);
+    const vkf_generator_args args = {
+        .prompts = prompts, .count = 3, .max_new_tokens = 3, .out_continuations = continuations};
+    assert_int_equal(vkf_generator_run(generator, &args), VKF_OK);
+    assert_true(log.count > 0 && log.count % 2 == 0);
+    for (size_t i = 0; i < log.count; i++)
+        assert_int_equal(log.calls[i], i % 2 == 0 ? 't' : 's');
+    for (size_t i = 0; i < 3; i++)
+        vkf_continuation_free(&continuations[i]);
+    vkf_generator_destroy(&generator);
+    vkf_model_destroy(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_have_the_logits_of_the_whole),
         cmocka_unit_test(test_parts_that_are_refused),
         cmocka_unit_test(test_a_link_that_fails_ends_the_run),
+        cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),
     };
     return cmocka_run_group_tests_name("layer_part", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }
