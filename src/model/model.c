@@ -92,7 +92,7 @@ static vkf_model_precision settled_precision(const vkf_context *context, const v
 {
     if (desc->precision != VKF_MODEL_PRECISION_AUTO)
         return desc->precision;
-    if (!context->device.plan.caps.traits.prefers_halves)
+    if (desc->trainable || !context->device.plan.caps.traits.prefers_halves)
         return VKF_MODEL_PRECISION_F32;
     return stores_matrices_as(source->checkpoint, VKF_STORED_F16)    ? VKF_MODEL_PRECISION_F16
            : stores_matrices_as(source->checkpoint, VKF_STORED_BF16) ? VKF_MODEL_PRECISION_BF16_WEIGHTS
@@ -109,6 +109,7 @@ static vkf__weight_storage storage_of(const vkf_context *context, const vkf_mode
         [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
     vkf__weight_storage storage = storages[settled_precision(context, desc, source)];
+    storage.trainable = desc->trainable;
     if (desc->quantization != VKF_QUANTIZATION_NONE)
         storage.linear = desc->quantization == VKF_QUANTIZATION_Q8 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4;
     return storage;

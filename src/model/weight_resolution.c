@@ -157,26 +157,20 @@ void vkf__source_settle(const vkf__host *host, vkf__model_source *source)
 
 // ---- shapes
 
-// The shape of a slot's tensor in the file: of all parts where it is fused there, transposed where it is transposed
-// there.
-typedef struct stored_shape {
-    uint32_t rank, size[2];
-} stored_shape;
-
-static stored_shape shape_in_file(const vkf__weight_slot *slot)
+vkf__shape_in_file vkf__slot_in_file(const vkf__weight_slot *slot)
 {
-    stored_shape shape = {slot->rank, {slot->shape[0] * (slot->parts > 0 ? slot->parts : 1), slot->shape[1]}};
+    vkf__shape_in_file shape = {slot->rank, {slot->shape[0] * (slot->parts > 0 ? slot->parts : 1), slot->shape[1]}};
     if (slot->transposed) {
         shape.size[1] = shape.size[0];
         shape.size[0] = slot->shape[1];
     }
     if (slot->as_row)
-        shape = (stored_shape){2, {1, slot->shape[0]}};
+        shape = (vkf__shape_in_file){2, {1, slot->shape[0]}};
     return shape;
 }
 
 static vkf_status fail_shape(const vkf__host *host, const char *path, const vkf__stored_tensor *stored,
-                             const stored_shape *shape)
+                             const vkf__shape_in_file *shape)
 {
     char got[64] = "", expected[64];
     size_t used = 0;
@@ -190,11 +184,11 @@ static vkf_status fail_shape(const vkf__host *host, const char *path, const vkf_
                      stored->name, got, expected);
 }
 
-static vkf_status check(const vkf__host *host, const vkf__checkpoint *checkpoint, const vkf__weight_slot *slot,
-                        const vkf__stored_tensor *stored)
+vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpoint, const vkf__weight_slot *slot,
+                           const vkf__stored_tensor *stored)
 {
     const char *path = vkf__checkpoint_path_of(checkpoint, stored);
-    const stored_shape shape = shape_in_file(slot);
+    const vkf__shape_in_file shape = vkf__slot_in_file(slot);
     vkf_dtype blocks;
     if (vkf__stored_in_blocks(slot, stored, &blocks))
         return VKF_OK;
@@ -220,7 +214,7 @@ static vkf_status find(const vkf__host *host, const vkf__model_source *source, c
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(checkpoint),
                          slot->name);
     *out_stored = stored;
-    return check(host, checkpoint, slot, stored);
+    return vkf__slot_check(host, checkpoint, slot, stored);
 }
 
 // ---- resolution

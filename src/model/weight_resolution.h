@@ -19,6 +19,17 @@ void vkf__source_settle(const vkf__host *host, vkf__model_source *source);
 // The checkpoint that a slot's tensor is in.
 const vkf__checkpoint *vkf__slot_checkpoint(const vkf__model_source *source, const vkf__weight_slot *slot);
 
+// The shape of a slot's tensor in the file: of all parts where it is fused there, transposed where it is transposed
+// there.
+typedef struct vkf__shape_in_file {
+    uint32_t rank, size[2];
+} vkf__shape_in_file;
+vkf__shape_in_file vkf__slot_in_file(const vkf__weight_slot *slot);
+
+// Whether a stored tensor is what a slot asks for. Status FORMAT (it has another shape or type).
+VKF_MUST_CHECK vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpoint,
+                                          const vkf__weight_slot *slot, const vkf__stored_tensor *stored);
+
 // Lists the slots without looking for their tensors. *out must be zeroed before, and must not move afterwards because
 // the slots point into it. The caller calls vkf__weight_resolution_free() whether this succeeds or not. Statuses:
 // OUT_OF_HOST_MEMORY, UNSUPPORTED (see vkf__fusions_check()).

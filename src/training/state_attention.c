@@ -42,6 +42,6 @@ vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args
     forward.v = heads_of(vkf__tape_span(tape, v), args->k_len, args->kv_heads, args->v_head_dim);
     forward.out = heads_of(vkf__tape_span(tape, *out_value), args->q_len, args->heads, args->v_head_dim);
     VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, &forward));
-    const vkf__tape_node node = {back, *out_value, {q, k, v}, 0};
+    const vkf__tape_node node = {back, *out_value, {q, k, v}, 0, NULL};
     return vkf__tape_state(tape, &node, &forward, sizeof forward);
 }

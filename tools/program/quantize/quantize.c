@@ -20,8 +20,8 @@
 #include "model/weight_blocks.h"
 #include "output/file_output.h"
 #include "output/progress.h"
-#include "quantize/new_directory.h"
-#include "system/directories.h"
+#include "io/new_directory.h"
+#include "base/directories.h"
 
 #define COPY_BYTES ((size_t)1 << 20) // how much of a file is copied at once
 
@@ -175,7 +175,7 @@ static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
 static vkf_status write_weights(plan *p, const char *path)
 {
     p->progress = vkf_progress_start("quantising");
-    vkf_status status = vkf__safetensors_write_made(p->host, path, p->tensors, p->count, write_tensor, p);
+    vkf_status status = vkf__safetensors_write_made(p->host, path, p->tensors, p->count, NULL, write_tensor, p);
     vkf_progress_end(&p->progress);
     if (status == VKF_OK)
         status = vkf__checkpoint_check_unchanged(p->inspection->checkpoint);
@@ -302,7 +302,7 @@ static vkf_status write_module(plan *p, const quantize_options *options, const c
     module_path name;
     VKF_TRY(vkf__path_join(p->host, options->directory, folder, &from));
     VKF_TRY(vkf__path_join(p->host, out, folder, &to));
-    const int error = vkf__file_exists(from) ? vkf_directory_make(to, 0777) : 0;
+    const int error = vkf__file_exists(from) ? vkf__directory_make(to, 0777) : 0;
     if (error != 0)
         VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(error)));
     for (size_t i = 0; i < sizeof module_files / sizeof module_files[0]; i++) {
@@ -345,19 +345,19 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
 {
     vkf_status status = VKF_OK;
     vkf__inspection inspection = {0};
-    vkf_new_directory out = {0};
+    vkf__new_directory out = {0};
     plan p = {.host = host};
     VKF_TRY(check_layout(host, options->directory));
-    VKF_TRY(vkf_new_directory_open(host, options->out_directory, &out));
+    VKF_TRY(vkf__new_directory_open(host, options->out_directory, &out));
     VKF_TRY(vkf__inspect_model(host, options->directory, &inspection));
     VKF_TRY(inspection.supported);
     VKF_TRY(make_plan(host, &inspection, options->quantization, &p));
     VKF_TRY(write_directory(&p, options, out.temporary));
-    VKF_TRY(vkf_new_directory_commit(&out));
+    VKF_TRY(vkf__new_directory_commit(&out));
     printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
            vkf_dtype_name(p.dtype));
 fail:
-    vkf_new_directory_discard(&out);
+    vkf__new_directory_discard(&out);
     plan_free(&p);
     vkf__inspection_free(host, &inspection);
     return status;

@@ -1769,6 +1769,7 @@ pub struct vkf_model_desc {
     pub quantization: vkf_quantization,
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
+    pub trainable: bool,
 }
 impl Default for vkf_model_desc {
     fn default() -> Self {
