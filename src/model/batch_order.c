@@ -12,8 +12,8 @@ static int longer_first(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count,
-                                uint32_t window, vkf__ranked **out_order)
+vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count, uint32_t window,
+                                vkf__ranked **out_order)
 {
     vkf__ranked *order = NULL;
     VKF_ALLOC_OR_RETURN(host, order, count);

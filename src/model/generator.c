@@ -229,8 +229,8 @@ static vkf_status begin_batch(batch_run *b, vkf_session *session, vkf__ranked *r
     *b = (batch_run){.run = b->run, .under_way = true, .rows = rows};
     b->args = args_of(b, count);
     b->generation = (vkf__generation){.session = session, .args = &b->args};
-    b->room = args->max_new_tokens > 0 ? args->max_new_tokens
-                                       : vkf__session_room(session, longest_of(b->run, rows, count));
+    b->room =
+        args->max_new_tokens > 0 ? args->max_new_tokens : vkf__session_room(session, longest_of(b->run, rows, count));
     match_rows(b);
     const vkf_status gathered = gather(b, &prompt_ids, &prompt_lengths);
     b->args.prompt_ids = prompt_ids;

@@ -142,8 +142,8 @@ static bool runs_ahead(const vkf_session *session)
 {
     const vkf_context *context = session->context;
     const bool watched = context->probe || context->profiler.submission || context->profiler.dispatch;
-    return session->flight_count > 1 && session->model->part.count == 0 && !watched && session->desc.attention_weights == 0 &&
-           session->desc.fully_masked != VKF_FULLY_MASKED_NAN;
+    return session->flight_count > 1 && session->model->part.count == 0 && !watched &&
+           session->desc.attention_weights == 0 && session->desc.fully_masked != VKF_FULLY_MASKED_NAN;
 }
 
 vkf_status vkf__session_step(vkf_session *session, const vkf__session_sizes *sizes, const vkf__session_sizes *next)

@@ -20,7 +20,10 @@ typedef struct cut_case {
 } cut_case;
 
 // A layer has 10 bytes, the first part 5 more, the last one 20.
-#define MODEL(n) {n, 10, 5, 1, 20, 24, 10.0, 20.0}
+#define MODEL(n)                        \
+    {                                   \
+        n, 10, 5, 1, 20, 24, 10.0, 20.0 \
+    }
 #define ROOM 1000
 
 static const cut_case cases[] = {

@@ -19,7 +19,7 @@ typedef struct vkf_plan_report {
     size_t run_count;
     vkf_cut_part ranks[VKF_PLAN_MAX_RANKS]; // of each process
     uint32_t rank_count;                    // 0: the model is not cut
-    double peer_s[VKF_PLAN_MAX_RUNS]; // of the same runs by the peer that was asked for; 0: none was
+    double peer_s[VKF_PLAN_MAX_RUNS];       // of the same runs by the peer that was asked for; 0: none was
 } vkf_plan_report;
 
 void vkf_plan_print_text(const vkf_plan_report *report);

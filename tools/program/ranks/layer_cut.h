@@ -9,9 +9,9 @@
 // What a part takes: that of its place, and so much for each of its layers.
 typedef struct vkf_cut_model {
     uint32_t layers;
-    uint64_t layer_bytes;                                          // weights and caches of a layer
+    uint64_t layer_bytes;                                        // weights and caches of a layer
     uint64_t first_bytes, middle_bytes, last_bytes, whole_bytes; // what a part in this place has beside its layers
-    double layer_time, last_time;                                  // of a layer and of what follows the layers, in one unit
+    double layer_time, last_time; // of a layer and of what follows the layers, in one unit
 } vkf_cut_model;
 
 typedef struct vkf_cut_rank {

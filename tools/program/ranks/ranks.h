@@ -30,8 +30,8 @@ void vkf_ranks_send(uint32_t to, const void *bytes, size_t size_bytes);
 // Waits for a message of exactly this size.
 void vkf_ranks_receive(uint32_t from, void *out_bytes, size_t size_bytes);
 
-// All ranks have to call these. The bytes of rank 0 become those of all; `own` of each rank goes into out_all of all, in
-// the order of ranks.
+// All ranks have to call these. The bytes of rank 0 become those of all; `own` of each rank goes into out_all of all,
+// in the order of ranks.
 void vkf_ranks_broadcast(void *bytes, size_t size_bytes);
 void vkf_ranks_gather(const void *own, void *out_all, size_t size_bytes);
 

@@ -99,8 +99,7 @@ static bool load(generation *g)
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
-    vkf_status status =
-        is_ranks(g) ? create_part(g, &desc) : vkf_generator_create(g->context, &desc, &g->generator);
+    vkf_status status = is_ranks(g) ? create_part(g, &desc) : vkf_generator_create(g->context, &desc, &g->generator);
     vkf_progress_end(&progress);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
@@ -360,8 +359,8 @@ static bool run_lines(generation *g)
 {
     uint32_t count = 0;
     do {
-        bool done =
-            take_lines(g, &count) && (count == 0 || (run_texts(g, count) && (!speaks(g) || print_outputs(g, count)) && draw_first(g)));
+        bool done = take_lines(g, &count) &&
+                    (count == 0 || (run_texts(g, count) && (!speaks(g) || print_outputs(g, count)) && draw_first(g)));
         clear_lines(g);
         if (!done)
             return false;

@@ -9,12 +9,12 @@
 
 bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_config *config)
 {
-    const char *refused = options->attention.path                        ? "--attention"
-                          : options->dump_path                           ? "--dump"
-                          : options->common.numbers                      ? "--check-numbers"
-                          : way != RUN_GENERATION                        ? options->model_directory
-                          : !vkf__facts_of(config)->prompts              ? options->model_directory
-                                                                         : NULL;
+    const char *refused = options->attention.path           ? "--attention"
+                          : options->dump_path              ? "--dump"
+                          : options->common.numbers         ? "--check-numbers"
+                          : way != RUN_GENERATION           ? options->model_directory
+                          : !vkf__facts_of(config)->prompts ? options->model_directory
+                                                            : NULL;
     if (!refused)
         return true;
     vkf_print_error("%s: under mpirun the layers of a decoder are cut between ranks, and nothing else is; run it "
@@ -35,8 +35,7 @@ vkf_device_choice vkf_run_ranks_device(const run_options *options)
             infos[discrete++] = infos[i];
     if (discrete < 2)
         return options->common.device;
-    return (vkf_device_choice){.kind = VKF_CHOOSE_INDEX,
-                               .index = infos[options->ranks.local_rank % discrete].index};
+    return (vkf_device_choice){.kind = VKF_CHOOSE_INDEX, .index = infos[options->ranks.local_rank % discrete].index};
 }
 
 void vkf_run_ranks_free(run_ranks *ranks)

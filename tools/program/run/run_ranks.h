@@ -27,8 +27,8 @@ vkf_device_choice vkf_run_ranks_device(const run_options *options);
 
 // run_ranks_cut.c: cuts the layers by the memory and the speed of each rank's device. All ranks have to call it.
 // Ownership: vkf_run_ranks_free().
-void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context,
-                       uint32_t batch, run_ranks *ranks);
+void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context, uint32_t batch,
+                       run_ranks *ranks);
 void vkf_run_ranks_free(run_ranks *ranks);
 
 // Loads this rank's part, which refers to `ranks`. The caller owns it. Statuses: those of vkf_model_load().

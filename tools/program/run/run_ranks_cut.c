@@ -79,8 +79,8 @@ static void print_parts(const run_ranks *ranks, const rank_facts *facts)
         const vkf_cut_part *part = &ranks->parts[i];
         const double mib = (double)part->bytes / (1024.0 * 1024.0);
         if (part->count > 0)
-            fprintf(stderr, "rank %u: layers %u to %u, %.1f MiB with %u batches under way, %s\n", i, part->first, part->first + part->count - 1,
-                    mib, ranks->batches, facts[i].name);
+            fprintf(stderr, "rank %u: layers %u to %u, %.1f MiB with %u batches under way, %s\n", i, part->first,
+                    part->first + part->count - 1, mib, ranks->batches, facts[i].name);
         else
             fprintf(stderr, "rank %u: no layers\n", i);
     }
@@ -158,8 +158,8 @@ static vkf_session_desc session_of(const run_options *options, const vkf_model_c
     };
 }
 
-void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context,
-                       uint32_t batch, run_ranks *ranks)
+void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context, uint32_t batch,
+                       run_ranks *ranks)
 {
     const uint32_t count = options->ranks.size, texts = options->texts ? options->text_count : UINT32_MAX;
     const uint32_t wanted = (texts - 1) / batch + 1;
