@@ -1,4 +1,4 @@
-// Kernels of the gradients of attention, and the one that packs what these read.
+// Kernels of attention for training and its gradients, and the one that packs what these read.
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
@@ -12,20 +12,16 @@ CHECK_TILE(attention_grad.step, VKF_ATTENTION_GRAD_SPEC_STEP);
 CHECK_TILE(attention_grad.lanes, VKF_ATTENTION_GRAD_SPEC_LANES);
 CHECK_TILE(attention_grad.depth, VKF_ATTENTION_GRAD_SPEC_DEPTH);
 
-static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
-    LOCAL_SIZE,
-    CONSTANT(ATTENTION_GRAD, EACH),
-    CONSTANT(ATTENTION_GRAD, STEP),
-    CONSTANT(ATTENTION_GRAD, LANES),
-    CONSTANT(ATTENTION_GRAD, DEPTH),
-    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, CAUSAL),
-    CONSTANT(ATTENTION_GRAD, WINDOW),
-    CONSTANT(ATTENTION_GRAD, GIVES),
-};
+#define SHARED_CONSTANTS                                                                             \
+    LOCAL_SIZE, CONSTANT(ATTENTION_GRAD, EACH), CONSTANT(ATTENTION_GRAD, STEP),                      \
+        CONSTANT(ATTENTION_GRAD, LANES), CONSTANT(ATTENTION_GRAD, DEPTH),                            \
+        CONSTANT(ATTENTION_GRAD, HEAD_DIM), CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),                    \
+        CONSTANT(ATTENTION_GRAD, MASK_KIND), CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),                \
+        CONSTANT(ATTENTION_GRAD, CAUSAL), CONSTANT(ATTENTION_GRAD, WINDOW), CONSTANT(ATTENTION_GRAD, DROPOUT)
+
+static const char *const train_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {SHARED_CONSTANTS};
+static const char *const grad_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {SHARED_CONSTANTS,
+                                                                          CONSTANT(ATTENTION_GRAD, GIVES)};
 
 // The more own rows, the less is loaded for a product; but each takes sixteen registers for its sums and eight or more
 // for a step, and what spills is lost. d64x128, which needs more than 16 KiB of shared memory, and whose workgroups
@@ -58,18 +54,20 @@ static uint32_t tile_vectors(const vkf__config *config)
 static uint32_t shared_bytes(const vkf__config *config)
 {
     const vkf__attention_grad_tile *t = &config->tile.attention_grad;
-    return 16 * (tile_vectors(config) + own_rows(config) * (t->step / 4 + 1)) + 4 * t->step;
+    const uint32_t quads = own_rows(config) * (t->step / 4 + 1);
+    return 16 * (tile_vectors(config) + quads) + 4 * t->step + 4 * quads;
 }
 
-// The tile holds what the lanes of all rows have found of them, and at least four rows to be added.
+// The tile holds at least four rows to be added. An invocation has a word for what of its weights is kept.
 static bool valid(const vkf__config *config)
 {
     const vkf__attention_grad_tile *t = &config->tile.attention_grad;
     const uint32_t widest = config->max_k > 0 ? config->max_k : 256;
-    if (!vkf__is_power_of_two_u64(t->step) || !vkf__is_power_of_two_u64(t->lanes) || t->step < 4 ||
+    if (!vkf__is_power_of_two_u64(t->step) || !vkf__is_power_of_two_u64(t->lanes) || t->lanes < 4 ||
         t->lanes > t->step || config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0 || t->each == 0)
         return false;
-    return tile_vectors(config) >= 4 * ((widest + 3) / 4) && tile_vectors(config) >= t->each * config->local_size;
+    return tile_vectors(config) >= 4 * ((widest + 3) / 4) && own_rows(config) % 4 == 0 &&
+           t->each * t->step / t->lanes <= 32;
 }
 
 static const char *const pack_constants[VKF_ATTENTION_GRAD_PACK_SPEC_COUNT] = {
@@ -93,11 +91,11 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     return 4 * config->local_size;
 }
 
-#define GRAD(shader, op_, operands, out)                                                                            \
-    {                                                                                                               \
-        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,     \
-        PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
-        .shared_bytes = shared_bytes                                                                                \
+#define GRAD(shader, op_, operands, constants_, out)                                                                 \
+    {                                                                                                                \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,      \
+        PARAMS(vkf_attention_grad_params), CONSTANTS(constants_), .tile_count = 4, CONFIGS(configs), .valid = valid, \
+        .shared_bytes = shared_bytes                                                                                 \
     }
 #define PACK(x)                                                                                                       \
     {                                                                                                                 \
@@ -107,8 +105,9 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     }
 
 static const vkf__kernel rows[] = {
-    GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
-    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, train_constants, f32),
+    GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, grad_constants, f32),
+    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, grad_constants, f32),
     PACK(f32),
 };
 

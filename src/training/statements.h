@@ -5,6 +5,12 @@
 #include "op/attention.h"
 #include "training/tape.h"
 
+typedef struct vkf__dropout_state {
+    float p;
+    uint64_t seed;
+    uint32_t stream, step;
+} vkf__dropout_state;
+
 // torch.nn.Linear: x (rows, in) weight^T + bias; weight (out, in), bias optional, (1, out).
 typedef struct vkf__linear_values {
     vkf__value weight, bias;
@@ -40,8 +46,10 @@ VKF_MUST_CHECK vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *lab
                                                 const vkf__extra_rows *extra, vkf__value *out_value);
 
 // Fused attention over heads side by side in the rows of q (batch * q_len, heads * head_dim), k (batch * k_len,
-// kv_heads * head_dim) and v. Of `args` label, sizes, masks and scale count; the operands are set here.
-VKF_MUST_CHECK vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args, vkf__value q,
-                                               vkf__value k, vkf__value v, vkf__value *out_value);
+// kv_heads * head_dim) and v. Of `args` label, sizes, masks and scale count; the operands are set here. `dropout`, which
+// may be NULL, is of the weights.
+VKF_MUST_CHECK vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args,
+                                               const vkf__dropout_state *dropout, vkf__value q, vkf__value k,
+                                               vkf__value v, vkf__value *out_value);
 
 #endif
