@@ -43,11 +43,7 @@ layout(constant_id = VKF_ATTENTION_GRAD_SPEC_MASK_KIND) const uint MASK_KIND = 0
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_WINDOW) const uint WINDOW = 0;
-#ifdef ATTENTION_TRAIN
-const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
-#else
-layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_QUERY;
-#endif
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_DROPOUT) const uint DROPOUT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_params p; };
@@ -72,12 +68,17 @@ READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
 
 #include "include/mask.glsl"
 
-const bool GIVES_OUTPUT = GIVES == VKF_ATTENTION_GRAD_OUTPUT;
+// The first half of a row is the query or the key; the second is the gradient or the value.
+#ifdef ATTENTION_TRAIN
+const bool TRAINS = true, GIVES_BOTH = false, OWNS_KEYS = false, SUMS_FIRST = false;
+const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_OUTPUT;
+#else
+const bool TRAINS = false;
 const bool GIVES_BOTH = GIVES == VKF_ATTENTION_GRAD_KEY_AND_VALUE;
 const bool OWNS_KEYS = GIVES >= VKF_ATTENTION_GRAD_KEY;
-// The first half of a row is the query or the key; the second is the gradient or the value.
 const bool SUMS_FIRST = GIVES == VKF_ATTENTION_GRAD_QUERY || GIVES == VKF_ATTENTION_GRAD_KEY || GIVES_BOTH;
-const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_VALUE || GIVES_BOTH || GIVES_OUTPUT;
+const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_VALUE || GIVES_BOTH;
+#endif
 
 const uint OWN = EACH * LOCAL_SIZE / LANES;
 const uint LANE_OTHERS = STEP / LANES;
@@ -195,7 +196,7 @@ void start_output(work w)
         uint first = first_element(w, row, p.out_batch, p.out_row, p.out_head);
         [[unroll]] for (uint i = 0; i < 4 * SECOND_LANE_QUADS; ++i) {
             uint col = 4 * (lane() + i / 4 * LANES) + i % 4;
-            if (p.slice > 0 && col < V_HEAD_DIM)
+            if (SUMS_SECOND && p.slice > 0 && col < V_HEAD_DIM)
                 second_sums[r * SECOND_LANE_QUADS + i / 4][i % 4] = out_load(first + col);
         }
     }
@@ -217,7 +218,7 @@ void start(work w)
 #ifdef ATTENTION_TRAIN
     start_output(w);
 #endif
-    if (GIVES == VKF_ATTENTION_GRAD_QUERY) {
+    if (!TRAINS && !OWNS_KEYS) {
         [[unroll]] for (uint r = 0; r < EACH; ++r)
             load_stats(r, w.first_own + local_row(r));
     }
@@ -376,8 +377,8 @@ void weigh(uint first, uint stamp)
         bool seen = false;
         [[unroll]] for (uint r = 0; r < EACH; ++r) {
             float score = scores[r * LANE_OTHERS + j];
-            float value = weight(score, GIVES_OUTPUT ? maximum[r] : log_sums[OWNS_KEYS ? j : r]);
-            if (GIVES_OUTPUT)
+            float value = weight(score, TRAINS ? maximum[r] : log_sums[OWNS_KEYS ? j : r]);
+            if (TRAINS)
                 total[r] += value;
             scores[r * LANE_OTHERS + j] = value;
             seen = seen || floatBitsToUint(value) != 0;
@@ -556,7 +557,7 @@ void finish_output(work w)
     add_totals();
     [[unroll]] for (uint i = 0; i < EACH * SECOND_LANE_QUADS; ++i)
         second_sums[i] = total[i / SECOND_LANE_QUADS] == 0.0 ? vec4(0.0) : second_sums[i];
-    if (last && p.fully_masked == VKF_SHADER_FULLY_MASKED_UNIFORM)
+    if (SUMS_SECOND && last && p.fully_masked == VKF_SHADER_FULLY_MASKED_UNIFORM)
         add_all_values();
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
         bool hidden = total[r] == 0.0;

@@ -40,16 +40,18 @@
 #define VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND 8
 #define VKF_ATTENTION_GRAD_SPEC_CAUSAL 9
 #define VKF_ATTENTION_GRAD_SPEC_WINDOW 10
-#define VKF_ATTENTION_GRAD_SPEC_GIVES 11 // not of attention_train, which gives the output
+#define VKF_ATTENTION_GRAD_SPEC_GIVES 11
 #define VKF_ATTENTION_GRAD_SPEC_DROPOUT 12
 #define VKF_ATTENTION_GRAD_SPEC_COUNT 13
 
-// What a dispatch gives. The last one takes the binding VALUE_OUT, too.
-#define VKF_ATTENTION_GRAD_OUTPUT 0 // and log_sums, which lie behind the rows
-#define VKF_ATTENTION_GRAD_QUERY 1
-#define VKF_ATTENTION_GRAD_KEY 2
-#define VKF_ATTENTION_GRAD_VALUE 3
-#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 4
+// What a dispatch gives: of attention_train log_sums, which go behind the rows, with or without the output, and of the
+// others gradients. The last one takes the binding VALUE_OUT, too.
+#define VKF_ATTENTION_GRAD_LOG_SUMS 0
+#define VKF_ATTENTION_GRAD_OUTPUT 1
+#define VKF_ATTENTION_GRAD_QUERY 2
+#define VKF_ATTENTION_GRAD_KEY 3
+#define VKF_ATTENTION_GRAD_VALUE 4
+#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 5
 
 // All strides in elements. Other rows may be divided among several dispatches, which add to each other's results.
 struct vkf_attention_grad_params {

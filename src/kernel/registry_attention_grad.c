@@ -12,16 +12,21 @@ CHECK_TILE(attention_grad.step, VKF_ATTENTION_GRAD_SPEC_STEP);
 CHECK_TILE(attention_grad.lanes, VKF_ATTENTION_GRAD_SPEC_LANES);
 CHECK_TILE(attention_grad.depth, VKF_ATTENTION_GRAD_SPEC_DEPTH);
 
-#define SHARED_CONSTANTS                                                                             \
-    LOCAL_SIZE, CONSTANT(ATTENTION_GRAD, EACH), CONSTANT(ATTENTION_GRAD, STEP),                      \
-        CONSTANT(ATTENTION_GRAD, LANES), CONSTANT(ATTENTION_GRAD, DEPTH),                            \
-        CONSTANT(ATTENTION_GRAD, HEAD_DIM), CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),                    \
-        CONSTANT(ATTENTION_GRAD, MASK_KIND), CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),                \
-        CONSTANT(ATTENTION_GRAD, CAUSAL), CONSTANT(ATTENTION_GRAD, WINDOW), CONSTANT(ATTENTION_GRAD, DROPOUT)
-
-static const char *const train_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {SHARED_CONSTANTS};
-static const char *const grad_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {SHARED_CONSTANTS,
-                                                                          CONSTANT(ATTENTION_GRAD, GIVES)};
+static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_GRAD, EACH),
+    CONSTANT(ATTENTION_GRAD, STEP),
+    CONSTANT(ATTENTION_GRAD, LANES),
+    CONSTANT(ATTENTION_GRAD, DEPTH),
+    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, CAUSAL),
+    CONSTANT(ATTENTION_GRAD, WINDOW),
+    CONSTANT(ATTENTION_GRAD, GIVES),
+    CONSTANT(ATTENTION_GRAD, DROPOUT),
+};
 
 // The more own rows, the less is loaded for a product; but each takes sixteen registers for its sums and eight or more
 // for a step, and what spills is lost. d64x128, which needs more than 16 KiB of shared memory, and whose workgroups
@@ -91,11 +96,11 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     return 4 * config->local_size;
 }
 
-#define GRAD(shader, op_, operands, constants_, out)                                                                 \
-    {                                                                                                                \
-        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,      \
-        PARAMS(vkf_attention_grad_params), CONSTANTS(constants_), .tile_count = 4, CONFIGS(configs), .valid = valid, \
-        .shared_bytes = shared_bytes                                                                                 \
+#define GRAD(shader, op_, operands, out)                                                                            \
+    {                                                                                                               \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,     \
+        PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
+        .shared_bytes = shared_bytes                                                                                \
     }
 #define PACK(x)                                                                                                       \
     {                                                                                                                 \
@@ -105,9 +110,9 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     }
 
 static const vkf__kernel rows[] = {
-    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, train_constants, f32),
-    GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, grad_constants, f32),
-    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, grad_constants, f32),
+    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
+    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     PACK(f32),
 };
 

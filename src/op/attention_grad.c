@@ -140,9 +140,9 @@ static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward,
     return vkf__work_dispatch(work, &dispatch);
 }
 
-// `dout` is NULL on the way forward.
-static vkf_status pack_all(vkf__work *work, const vkf__attention_args *f, const vkf__heads_span *dout,
-                           const packed *rows)
+// The first `count` of query, key, value, and the gradient of the output.
+static vkf_status pack(vkf__work *work, const vkf__attention_args *f, const vkf__heads_span *dout, const packed *rows,
+                       size_t count)
 {
     const uint32_t second = quads_of(f->head_dim), group = f->heads / f->kv_heads;
     const vkf__span queries = query_rows(rows), keys = key_rows(rows);
@@ -152,7 +152,7 @@ static vkf_status pack_all(vkf__work *work, const vkf__attention_args *f, const 
         {"pack_value", &f->v, NULL, keys, keys, f->k_len, f->kv_heads, 1, f->v_head_dim, second},
         {"pack_gradient", dout, &f->out, queries, deltas(rows), f->q_len, f->heads, group, f->v_head_dim, second},
     };
-    for (size_t i = 0; i < (dout ? 4 : 3); i++)
+    for (size_t i = 0; i < count; i++)
         VKF_RETURN_IF_ERROR(emit_pack(work, f, rows, &jobs[i]));
     return VKF_OK;
 }
@@ -267,7 +267,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
         .label = job->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{of->rows.whole, job->gives == VKF_ATTENTION_GRAD_OUTPUT},
+        .bindings = {{of->rows.whole, job->gives < VKF_ATTENTION_GRAD_QUERY},
                      {job->out.span, true},
                      {forward->mask, false},
                      {forward->key_mask, false},
@@ -282,27 +282,32 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
     return vkf__work_dispatch(work, &dispatch);
 }
 
+static vkf__problem problem_of(const vkf__attention_args *forward, uint32_t gives)
+{
+    return (vkf__problem){
+        .m = (uint32_t)own_rows(forward, gives),
+        .n = (uint32_t)other_rows(forward, gives),
+        .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
+    };
+}
+
 static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
 {
     const vkf__attention_args *forward = of->forward;
     vkf__variant variant;
     uint64_t slices = 0;
-    const vkf__op op = job->gives == VKF_ATTENTION_GRAD_OUTPUT           ? VKF_OP_ATTENTION_TRAIN
+    const vkf__op op = job->gives < VKF_ATTENTION_GRAD_QUERY             ? VKF_OP_ATTENTION_TRAIN
                        : job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR
                                                                          : VKF_OP_ATTENTION_GRAD;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {job->out.span.dtype};
-    const vkf__problem problem = {
-        .m = (uint32_t)own_rows(forward, job->gives),
-        .n = (uint32_t)other_rows(forward, job->gives),
-        .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
-    };
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    const vkf__problem problem = problem_of(forward, job->gives);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(forward, job->gives, variant.config), &slices));
     struct vkf_attention_grad_params params = params_of(of, job);
     params.slices = (uint32_t)slices;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {
         VKF_RETURN_IF_ERROR(emit_slice(work, of, job, &variant, &params));
-        params.adds = params.value_adds = job->gives != VKF_ATTENTION_GRAD_OUTPUT; // which takes up its sums by itself
+        params.adds = params.value_adds = job->gives >= VKF_ATTENTION_GRAD_QUERY; // others take their sums up
     }
     return VKF_OK;
 }
@@ -322,15 +327,32 @@ static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forw
     return vkf__emit_copy(work, &copy);
 }
 
+// A processor's own kernel of attention is that much faster that log sums by themselves cost less, unless the kernel
+// for both was asked for or is on trial: on two cores of a Xeon 26 ms and 145 ms, and 290 ms for both (8 sequences of
+// 128, 12 heads of 64, lavapipe of Mesa 22.3.6).
+static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
+{
+    const vkf__selector selector = vkf__work_selector(work);
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    const vkf__problem problem = problem_of(&args->forward, VKF_ATTENTION_GRAD_LOG_SUMS);
+    return args->dropout.p == 0 && selector.caps->traits.processor && !work->trial &&
+           vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
+}
+
 vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args)
 {
+    uint64_t apart = 0;
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
     const vkf__attention_args *forward = of.forward;
-    const pass output = {.label = forward->label, .gives = VKF_ATTENTION_GRAD_OUTPUT, .out = forward->out};
+    const pass both = {.label = forward->label, .gives = VKF_ATTENTION_GRAD_OUTPUT, .out = forward->out};
+    const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
     assert(!vkf__present(&forward->weights));
     VKF_RETURN_IF_ERROR(make_room(work, forward->label, forward, &of.rows));
-    VKF_RETURN_IF_ERROR(pack_all(work, forward, NULL, &of.rows));
-    VKF_RETURN_IF_ERROR(emit_pass(work, &of, &output));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, args), &apart));
+    if (apart)
+        VKF_RETURN_IF_ERROR(vkf__emit_attention(work, forward));
+    VKF_RETURN_IF_ERROR(pack(work, forward, NULL, &of.rows, apart ? 2 : 3));
+    VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &log_sums_alone : &both));
     const vkf__span sums = log_sums(&of.rows);
     return copy_log_sums(work, forward, &sums, &args->log_sums);
 }
@@ -369,7 +391,7 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
     const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
     VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
-    VKF_RETURN_IF_ERROR(pack_all(work, of.forward, &args->dout, &of.rows));
+    VKF_RETURN_IF_ERROR(pack(work, of.forward, &args->dout, &of.rows, 4));
     const vkf__span sums = log_sums(&of.rows);
     VKF_RETURN_IF_ERROR(copy_log_sums(work, of.forward, &args->log_sums, &sums));
     if (vkf__present(&args->dq.span))
@@ -382,6 +404,8 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
 static double pair_products(uint32_t gives, double width, double v_width)
 {
     switch (gives) {
+    case VKF_ATTENTION_GRAD_LOG_SUMS:
+        return width;
     case VKF_ATTENTION_GRAD_OUTPUT:
     case VKF_ATTENTION_GRAD_VALUE:
         return width + v_width;
@@ -396,6 +420,8 @@ static double pair_products(uint32_t gives, double width, double v_width)
 static double out_elements(uint32_t gives, double width, double v_width)
 {
     switch (gives) {
+    case VKF_ATTENTION_GRAD_LOG_SUMS:
+        return 1;
     case VKF_ATTENTION_GRAD_OUTPUT:
         return v_width + 1;
     case VKF_ATTENTION_GRAD_VALUE:
@@ -419,9 +445,9 @@ static vkf__account account(const vkf__dispatched *dispatched)
         (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
     const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
-    const bool forward = gives == VKF_ATTENTION_GRAD_OUTPUT;
-    const double read = forward ? own * width + other / p->slices * (width + v_width)
-                                : (own + other / p->slices) * (width + v_width) + 2 * queries;
+    const bool forward = gives < VKF_ATTENTION_GRAD_QUERY;
+    const double other_width = gives == VKF_ATTENTION_GRAD_LOG_SUMS ? width : width + v_width;
+    const double read = other / p->slices * other_width + (forward ? own * width : own * other_width + 2 * queries);
     return (vkf__account){
         .flops = pairs_count * (2 * pair_products(gives, width, v_width) + 5),
         .bytes_read = vkf__stored_bytes(read, VKF_DTYPE_F32),
@@ -429,7 +455,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-// Of keys and values, the gradient of keys. Slices leave parts of it.
+// Of keys and values, the gradient of keys. Log sums lie among the rows, and slices leave parts.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
     const struct vkf_attention_grad_params *p = dispatched->params;
@@ -442,7 +468,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
                    dispatched->spec[value ? VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM : VKF_ATTENTION_GRAD_SPEC_HEAD_DIM]},
         .strides = {p->out_batch, p->out_row, p->out_head, 1},
     };
-    return p->slice + 1 == p->slices;
+    return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices;
 }
 
 // Moves the elements, and with deltas reads the output of attention, too.
