@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "base/size.h"
+#include "op/attention_choice.h"
 #include "op/copy.h"
 #include "op/dropout.h"
 #include "op/operators.h"
@@ -327,15 +328,16 @@ static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forw
     return vkf__emit_copy(work, &copy);
 }
 
-// A processor's own kernel of attention is that much faster that log sums by themselves cost less, unless the kernel
-// for both was asked for or is on trial: on two cores of a Xeon 26 ms and 145 ms, and 290 ms for both (8 sequences of
-// 128, 12 heads of 64, lavapipe of Mesa 22.3.6).
+// A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both was
+// asked for or is on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
+// thread of lavapipe, Mesa 22.3.6).
 static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
 {
     const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
     const vkf__problem problem = problem_of(&args->forward, VKF_ATTENTION_GRAD_LOG_SUMS);
     return args->dropout.p == 0 && selector.caps->traits.processor && !work->trial &&
+           vkf__attention_is_served(work, &args->forward) &&
            vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
 }
 
