@@ -1,6 +1,6 @@
-// The emitters of attention for training and its gradients, and their operators' rows. Operands are packed first, so that four storage
-// buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys and values come
-// from one pass, which computes scores once for both.
+// The emitters of attention for training and its gradients, and their operators' rows. Operands are packed first, so
+// that four storage buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys
+// and values come from one pass, which computes scores once for both.
 #include "op/attention_grad.h"
 
 #include <assert.h>
@@ -166,6 +166,12 @@ typedef struct pass {
     bool adds, value_adds;
 } pass;
 
+// On the way forward.
+static bool trains(uint32_t gives)
+{
+    return gives < VKF_ATTENTION_GRAD_QUERY;
+}
+
 static bool owns_keys(uint32_t gives)
 {
     return gives >= VKF_ATTENTION_GRAD_KEY;
@@ -268,7 +274,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
         .label = job->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{of->rows.whole, job->gives < VKF_ATTENTION_GRAD_QUERY},
+        .bindings = {{of->rows.whole, trains(job->gives)},
                      {job->out.span, true},
                      {forward->mask, false},
                      {forward->key_mask, false},
@@ -297,9 +303,9 @@ static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
     const vkf__attention_args *forward = of->forward;
     vkf__variant variant;
     uint64_t slices = 0;
-    const vkf__op op = job->gives < VKF_ATTENTION_GRAD_QUERY             ? VKF_OP_ATTENTION_TRAIN
+    const vkf__op op = trains(job->gives)                               ? VKF_OP_ATTENTION_TRAIN
                        : job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR
-                                                                         : VKF_OP_ATTENTION_GRAD;
+                                                                        : VKF_OP_ATTENTION_GRAD;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
     const vkf__problem problem = problem_of(forward, job->gives);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
@@ -308,7 +314,7 @@ static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
     params.slices = (uint32_t)slices;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {
         VKF_RETURN_IF_ERROR(emit_slice(work, of, job, &variant, &params));
-        params.adds = params.value_adds = job->gives >= VKF_ATTENTION_GRAD_QUERY; // others take their sums up
+        params.adds = params.value_adds = !trains(job->gives); // which goes on from its sums by itself
     }
     return VKF_OK;
 }
@@ -328,8 +334,8 @@ static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forw
     return vkf__emit_copy(work, &copy);
 }
 
-// A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both was
-// asked for or is on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
+// A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both is
+// asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
 // thread of lavapipe, Mesa 22.3.6).
 static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
 {
@@ -447,9 +453,9 @@ static vkf__account account(const vkf__dispatched *dispatched)
         (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
     const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
-    const bool forward = gives < VKF_ATTENTION_GRAD_QUERY;
     const double other_width = gives == VKF_ATTENTION_GRAD_LOG_SUMS ? width : width + v_width;
-    const double read = other / p->slices * other_width + (forward ? own * width : own * other_width + 2 * queries);
+    const double read =
+        other / p->slices * other_width + (trains(gives) ? own * width : own * other_width + 2 * queries);
     return (vkf__account){
         .flops = pairs_count * (2 * pair_products(gives, width, v_width) + 5),
         .bytes_read = vkf__stored_bytes(read, VKF_DTYPE_F32),

@@ -1,6 +1,6 @@
-// Attention (attention.h) for training, with dropout of its weights, and its gradients with respect to queries, keys and
-// values. All is fused: memory grows with the lengths, not with their product. What the masks hide has no part in any
-// gradient, and neither has a row that sees no key, whatever the rule for such rows.
+// Attention (attention.h) for training, with dropout of its weights, and its gradients with respect to queries, keys
+// and values. All is fused: memory grows with the lengths, not with their product. What the masks hide has no part in
+// any gradient, and neither has a row that sees no key, whatever the rule for such rows.
 #ifndef VKF_OP_ATTENTION_GRAD_H
 #define VKF_OP_ATTENTION_GRAD_H
 
@@ -30,7 +30,7 @@ typedef struct vkf__attention_grad_args {
     // `fresh` is absent.
     vkf__attention_args forward;
     vkf__attention_dropout dropout; // as the forward pass took it
-    vkf__heads_span dout; // (batch, q_len, heads, v_head_dim)
+    vkf__heads_span dout;           // (batch, q_len, heads, v_head_dim)
     // Optional, each of its own: the gradients of q, k and v, shaped like these. They overlap no operand.
     vkf__heads_span dq, dk, dv;
     // (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row, as the forward pass left it;

@@ -1,4 +1,5 @@
-// Edge shapes of attention for training, with dropout, and of its gradients: one query and key, primes, heads that share keys, keys that end early.
+// Edge shapes of attention for training, with dropout, and of its gradients: one query and key, primes, heads that
+// share keys, keys that end early.
 //
 // The width of a head is a constant of the kernels. All shapes have the same width, so that few pipelines are compiled.
 #include "prove/self_test_bed.h"

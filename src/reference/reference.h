@@ -91,9 +91,9 @@ bool vkf__ref_keeps_weight(const vkf__ref_weight_dropout *dropout, uint32_t row,
 typedef struct vkf__ref_sdpa_grad_desc {
     vkf__ref_sdpa_desc forward; // as it was, but nothing of it is written
     vkf__ref_weight_dropout dropout;
-    const float *dout;          // laid out as forward.out
-    double *dq, *dk, *dv;       // laid out as query, key and value; they are added to
-    double *scratch;            // (2, k_len)
+    const float *dout;    // laid out as forward.out
+    double *dq, *dk, *dv; // laid out as query, key and value; they are added to
+    double *scratch;      // (2, k_len)
 } vkf__ref_sdpa_grad_desc;
 void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc);
 

@@ -52,8 +52,8 @@ static double kept(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, ui
     return vkf__ref_keeps_weight(&desc->dropout, number, s) ? 1 / (1 - desc->dropout.p) : 0;
 }
 
-// Writes the row's weights, and -1 for a key that is masked, and the logarithm of what they were divided by. False where
-// all are masked.
+// Writes the row's weights, -1 for a key that is masked, and the logarithm of the sum of exponentials. False where all
+// are masked.
 static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights, double *out_log_sum)
 {
     double maximum = -INFINITY, sum = 0;
@@ -97,8 +97,8 @@ static void add_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
     if (!weigh_row(f, row, weights, &log_sum))
         return;
     for (uint32_t s = 0; s < k_len; s++) {
-        products[s] = kept(desc, row, s) * dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row,
-                                               f->v_head_dim);
+        products[s] =
+            kept(desc, row, s) * dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
         delta += weights[s] == -1 ? 0 : weights[s] * products[s];
     }
     for (uint32_t s = 0; s < k_len; s++) {

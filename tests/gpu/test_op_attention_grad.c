@@ -3,8 +3,8 @@
 // planned.
 //
 // Widths and kinds of masks are constants of the kernels, and compiling one of those takes most of a run: what does not
-// look at widths has heads of 8 and 12, and gradients follow the reference's forward pass where nothing is new to the kernel's,
-// which goes through keys as the gradient of queries does.
+// look at widths has heads of 8 and 12, and gradients follow the reference's forward pass where nothing is new to the
+// kernel's, which goes through keys as the gradient of queries does.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -229,8 +229,8 @@ static operands make_operands(vkf_test_ops *ops, const grad_case *c)
     o.dout = make(ops, c, c->heads, c->q_len, c->v_dim);
     o.mask = make_mask(ops, c);
     o.key_mask = vkf_test_key_mask_operand(ops, c->key_mask_kind, c->batch, masked_keys(c), c->mask_all);
-    o.log_sums = vkf_test_constant(ops, VKF_DTYPE_F32, NAN,
-                                   SHAPE(c->batch, c->kv_heads, c->q_len, c->heads / c->kv_heads));
+    o.log_sums =
+        vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(c->batch, c->kv_heads, c->q_len, c->heads / c->kv_heads));
     attend(ops, c, &o);
     if (c->spoil)
         spoil(ops, c, &o);
@@ -499,7 +499,8 @@ static const grad_case MASKED[] = {
     {SIZES(1, 2, 0, 40, 36, 8, 12), .causal = true, .causal_offset = -20, .window = 3},
     // Keys that no mask covers.
     {SIZES(2, 4, 2, 33, 67, 8, 12), .causal = true, .free_keys = 2},
-    {SIZES(2, 2, 0, 9, 34, 8, 12), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true, .free_keys = 1, .attends = true},
+    {SIZES(2, 2, 0, 9, 34, 8, 12), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true, .free_keys = 1,
+     .attends = true},
     {SIZES(2, 2, 0, 70, 131, 8, 12), .causal = true, .window = 4, .free_keys = 66},
 };
 
@@ -725,8 +726,8 @@ static void assert_passes(vkf_test_ops *ops, const vkf__kernel *kernel)
     }
 }
 
-// Devices choose by their registers and by widths: the tests above see a few. VKF_TEST_ALL=1 takes all; else kernels whose
-// passes are parts of the pair's are tried in every second config.
+// Devices choose by their registers and by widths: the tests above see a few. VKF_TEST_ALL=1 takes all; else kernels
+// whose passes are parts of the pair's are tried in every second config.
 static void test_grad_by_every_config(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);

@@ -216,7 +216,7 @@ static void check(vkf_test_ops *ops, train_case c)
 #define DROPOUT(p_) .dropout = {.p = (p_), .seed = UINT64_C(0xfedcba9876543210), .stream = 3, .step = 70000}
 
 // One, primes, what is one less and one more than a tile, and a long way along the keys.
-static const uint32_t LENGTHS[][2] = {{1, 1},   {1, 33},  {2, 3},   {5, 31},  {31, 32}, {32, 31},
+static const uint32_t LENGTHS[][2] = {{1, 1},   {1, 33},  {2, 3},   {5, 31},   {31, 32}, {32, 31},
                                       {33, 65}, {67, 29}, {64, 64}, {97, 128}, {3, 1021}};
 
 static void test_train_with_dropout(void **state)
