@@ -19,11 +19,11 @@
 layout(constant_id = VKF_CROSS_ENTROPY_SPEC_HAS_GRADIENT) const uint HAS_GRADIENT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_cross_entropy_params p; };
-layout(push_constant) uniform offsets_block { uint logits_offset, labels_offset, loss_offset, gradient_offset; };
+layout(push_constant) uniform offsets_block { uint loss_offset, labels_offset, logits_offset, gradient_offset; };
 
-READ(TYPE_X, VKF_CROSS_ENTROPY_BINDING_LOGITS, logits)
-READ(i32, VKF_CROSS_ENTROPY_BINDING_LABELS, labels)
 WRITE(f32, VKF_CROSS_ENTROPY_BINDING_LOSS, loss)
+READ(i32, VKF_CROSS_ENTROPY_BINDING_LABELS, labels)
+READ(TYPE_X, VKF_CROSS_ENTROPY_BINDING_LOGITS, logits)
 WRITE(TYPE_X, VKF_CROSS_ENTROPY_BINDING_GRADIENT, gradient)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations

@@ -74,6 +74,7 @@ typedef enum vkf_part {
     VKF_PART_CORE = 0,   // contexts, tensors, operators, layers: always there
     VKF_PART_MODELS = 1, // models and sessions (<vkformer/model.h>) and plans (<vkformer/plan.h>)
     VKF_PART_TEXT = 2,   // tokenizers, embedders and generators
+    VKF_PART_TRAIN = 3,  // trainers (<vkformer/train.h>), which stand on models
 } vkf_part;
 
 // Whether the loaded library has a part; false for a value that is none.

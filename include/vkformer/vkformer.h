@@ -34,6 +34,7 @@
 #include <vkformer/status.h>
 #include <vkformer/tensor.h>
 #include <vkformer/tokenizer.h>
+#include <vkformer/train.h>
 #include <vkformer/tune.h>
 
 #endif

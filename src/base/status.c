@@ -23,6 +23,12 @@ bool vkf_has_part(vkf_part part)
 #else
         return false;
 #endif
+    case VKF_PART_TRAIN:
+#ifdef VKF_HAS_TRAIN
+        return true;
+#else
+        return false;
+#endif
     }
     return false;
 }

@@ -93,7 +93,7 @@ static vkf_status add_entry(const vkf__host *host, const char *path, json_t *roo
 }
 
 static vkf_status make_header(const vkf__host *host, const char *path, const vkf__stored_tensor *const *ordered,
-                              size_t count, json_t **out_root)
+                              size_t count, json_t *metadata, json_t **out_root)
 {
     vkf_status status = VKF_OK;
     uint64_t end = 0;
@@ -102,7 +102,9 @@ static vkf_status make_header(const vkf__host *host, const char *path, const vkf
         return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for the safetensors header", path);
     for (size_t i = 0; i < count; i++)
         VKF_TRY(add_entry(host, path, root, ordered[i], &end));
-    if (json_object_size(root) != count) {
+    if (metadata && json_object_set(root, VKF_SAFETENSORS_METADATA, metadata) != 0)
+        VKF_TRY(vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for the safetensors header", path));
+    if (json_object_size(root) != count + (metadata != NULL)) {
         status =
             vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: two of the tensors to write have the same name", path);
         goto fail;
@@ -140,7 +142,8 @@ typedef struct content {
     const vkf__stored_tensor *tensors;
     vkf__tensor_write_fn write; // NULL where the tensors have bytes
     void *user;
-    bool as_given; // in the order of the array, not in that of names
+    json_t *metadata; // NULL: none
+    bool as_given;    // in the order of the array, not in that of names
 } content;
 
 vkf_status vkf__new_file_write_tensor(vkf__new_file *file, const vkf__stored_tensor *tensor)
@@ -188,7 +191,7 @@ static vkf_status write_file(const vkf__host *host, const char *path, const cont
         }
         qsort(ordered, count, sizeof *ordered, from->as_given ? compare_as_given : compare_for_file);
     }
-    VKF_TRY(make_header(host, path, ordered, count, &root));
+    VKF_TRY(make_header(host, path, ordered, count, from->metadata, &root));
     VKF_TRY(vkf__new_file_open(host, path, &file));
     VKF_TRY(write_header(host, &file, root));
     VKF_TRY(write_content(from, ordered, count, &file));
@@ -215,8 +218,8 @@ vkf_status vkf__safetensors_write_as_given(const vkf__host *host, const char *pa
 }
 
 vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
-                                       size_t count, vkf__tensor_write_fn write, void *user)
+                                       size_t count, json_t *metadata, vkf__tensor_write_fn write, void *user)
 {
-    const content from = {.tensors = tensors, .write = write, .user = user};
+    const content from = {.tensors = tensors, .write = write, .user = user, .metadata = metadata};
     return write_file(host, path, &from, count);
 }

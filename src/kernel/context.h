@@ -27,6 +27,7 @@ typedef enum vkf__made {
     VKF_MADE_GENERATOR,
     VKF_MADE_EMBEDDER,
     VKF_MADE_VOCABULARY,
+    VKF_MADE_TRAINER,
     VKF_MADE_COUNT
 } vkf__made;
 

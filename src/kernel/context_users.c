@@ -7,7 +7,7 @@
 static const char *const kind_names[VKF_MADE_COUNT] = {
     [VKF_MADE_BUFFER] = "buffer",         [VKF_MADE_LAYER] = "layer",         [VKF_MADE_MODEL] = "model",
     [VKF_MADE_SESSION] = "session",       [VKF_MADE_GENERATOR] = "generator", [VKF_MADE_EMBEDDER] = "embedder",
-    [VKF_MADE_VOCABULARY] = "vocabulary",
+    [VKF_MADE_VOCABULARY] = "vocabulary", [VKF_MADE_TRAINER] = "trainer",
 };
 
 static void drop(vkf_context *context)

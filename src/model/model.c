@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "io/source_file.h"
 #include "kernel/memory_plan.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
@@ -19,12 +20,19 @@ static vkf_status open_weights(const vkf_context *context, const vkf__host *host
     return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
+static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
+{
+    const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
+    return desc->adapter_directory ? vkf__adapter_open(&host, desc->adapter_directory, &s->adapter) : VKF_OK;
+}
+
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
         VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
         VKF_RETURN_IF_ERROR(open_weights(context, host, desc->directory, s));
     } else {
         s->config = *desc->config;
@@ -36,6 +44,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_RETURN_IF_ERROR(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
+        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
     }
     if (!s->family)
         s->config.final_norm = true; // as in PyTorch's stacks
@@ -69,7 +78,7 @@ static vkf_model_precision settled_precision(const vkf_context *context, const v
 {
     if (desc->precision != VKF_MODEL_PRECISION_AUTO)
         return desc->precision;
-    if (!context->device.plan.caps.traits.prefers_halves)
+    if (desc->trainable || !context->device.plan.caps.traits.prefers_halves)
         return VKF_MODEL_PRECISION_F32;
     return stores_matrices_as(source->checkpoint, VKF_STORED_F16)    ? VKF_MODEL_PRECISION_F16
            : stores_matrices_as(source->checkpoint, VKF_STORED_BF16) ? VKF_MODEL_PRECISION_BF16_WEIGHTS
@@ -86,6 +95,7 @@ static vkf__weight_storage storage_of(const vkf_context *context, const vkf_mode
         [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
     vkf__weight_storage storage = storages[settled_precision(context, desc, source)];
+    storage.trainable = desc->trainable;
     if (desc->quantization != VKF_QUANTIZATION_NONE)
         storage.linear = desc->quantization == VKF_QUANTIZATION_Q8 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4;
     return storage;
@@ -115,12 +125,14 @@ fail:
     return status;
 }
 
-static vkf_status take_fingerprint(vkf_model *model, const vkf__checkpoint *checkpoint, vkf__weight_storage storage)
+static vkf_status take_fingerprint(vkf_model *model, const vkf__model_source *source, vkf__weight_storage storage)
 {
     const uint32_t kept[] = {(uint32_t)storage.activations, (uint32_t)storage.weights, (uint32_t)storage.linear};
     if (!vkf__facts_of(&model->config)->prompts)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(checkpoint, &model->fingerprint));
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(source->checkpoint, &model->fingerprint));
+    if (source->adapter)
+        VKF_RETURN_IF_ERROR(vkf__adapter_fingerprint(source->adapter, &model->fingerprint));
     model->fingerprint = vkf__hash(model->fingerprint, kept, sizeof kept);
     return VKF_OK;
 }
@@ -139,7 +151,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_TRY(open_source(context, desc, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
-    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
+    VKF_TRY(take_fingerprint(model, &s, storage_of(context, desc, &s)));
     VKF_TRY(take_metadata(model, desc, s.checkpoint));
     *out_model = model;
     model = NULL;

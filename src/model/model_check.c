@@ -2,6 +2,7 @@
 #include "io/source_file.h"
 #include "model/model.h"
 
+#include "base/missing_part.h"
 #include "base/sized.h"
 
 // The room for later versions in a caller's configuration, and in the structs that lie in it.
@@ -29,6 +30,26 @@ static vkf_status check_reserved(const vkf__host *host, const vkf_model_config *
     return VKF_OK;
 }
 
+static vkf_status check_trainable(const vkf__host *host, const vkf_model_desc *desc, const char *function)
+{
+#ifdef VKF_HAS_TRAIN
+    if (desc->precision > VKF_MODEL_PRECISION_F32 || desc->quantization != VKF_QUANTIZATION_NONE)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: weights that are trained are kept in f32: leave the precision F32 or AUTO, and the "
+                         "quantization NONE",
+                         function);
+    if (desc->adapter_directory)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: weights that are trained are those of the model's files: write the merged model first, "
+                         "with vkformer quantize --type same --adapter",
+                         function);
+    return VKF_OK;
+#else
+    (void)desc;
+    return vkf__missing_part(host, function, "train");
+#endif
+}
+
 vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc, const char *function)
 {
     const vkf__host *host = &context->host;
@@ -44,5 +65,7 @@ vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *de
                          (int)desc->quantization);
     if (desc->config)
         VKF_RETURN_IF_ERROR(check_reserved(host, desc->config, function));
+    if (desc->trainable)
+        VKF_RETURN_IF_ERROR(check_trainable(host, desc, function));
     return vkf__source_check(host, desc->files, function);
 }

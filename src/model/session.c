@@ -7,6 +7,7 @@
 #include "model/cached_rows.h"
 #include "model/relative_bias.h"
 #include "model/rotary_rows.h"
+#include "model/sinusoids.h"
 
 vkf_status vkf__emit_stage(vkf__work *work, const void *args)
 {
@@ -49,22 +50,6 @@ static vkf_status make_buffer(vkf_session *session, vkf__memory_class class, uin
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__buffer_create(&session->context->transfer, class, bytes, name, out_buffer));
     return vkf__buffer_clear(*out_buffer);
-}
-
-static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_values)
-{
-    vkf_sinusoidal_positions(len, config->d_model, out_values);
-}
-
-// The same numbers; in each row the sines come first, then the cosines.
-static void sinusoid_halves(const vkf_model_config *config, uint32_t len, float *out_values)
-{
-    uint32_t d = config->d_model, half = (d + 1) / 2;
-    for (uint32_t t = 0; t < len; t++)
-        for (uint32_t i = 0; i < d; i++) {
-            double angle = (double)t * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)d));
-            out_values[(size_t)t * d + i / 2 + (i % 2) * half] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
-        }
 }
 
 // Spreads the learned table of one side over all distances. The table is on the device and is read back for this.
@@ -135,9 +120,8 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
         make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
     // The second call puts the buffers into the spans.
     VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, layout));
-    VKF_RETURN_IF_ERROR(
-        make_constants(session, &session->spans.positions, session->model->config.d_model,
-                       session->model->config.positions == VKF_POSITIONS_SINUSOIDAL ? sinusoids : sinusoid_halves));
+    VKF_RETURN_IF_ERROR(make_constants(session, &session->spans.positions, session->model->config.d_model,
+                                       vkf__model_sinusoids));
     VKF_RETURN_IF_ERROR(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
     VKF_RETURN_IF_ERROR(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
                                        window_rotations));

@@ -40,6 +40,15 @@ typedef struct vkf__weight_slot {
     const vkf__checkpoint *checkpoint; // the tensor's own; NULL: the model's
 } vkf__weight_slot;
 
+// A tensor of a trainable model: where it is, and how the file has it. Of a tensor that slots share there are as many
+// as these, one behind the other.
+typedef struct vkf__trainable {
+    vkf__weight_slot slot; // its name is the one that the file has; without target, layer and checkpoint
+    vkf_tensor tensor;     // whole
+    uint32_t buffer;       // of vkf__weights.buffers, also where these are only planned
+    uint32_t module;       // the embedding module whose file it is in, counted from 1; 0: the model's own
+} vkf__trainable;
+
 // Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.
 size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
 

@@ -1,6 +1,8 @@
 // Loads a model's weights: decides their storage, layout and place, allocates buffers, and fills them.
 #include "model/weights.h"
 
+#include <stdio.h>
+
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/weight_blocks.h"
@@ -46,7 +48,8 @@ static bool may_have_panels(const vkf__weight_slot *slot)
 static vkf_layout layout_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
 {
     const vkf_dtype types[] = {storage.activations, storage.weights, storage.activations};
-    bool panels = may_have_panels(slot) && vkf__wants_panels(context, types, part_rows(slot), slot->shape[1]);
+    bool panels = !storage.trainable && may_have_panels(slot) &&
+                  vkf__wants_panels(context, types, part_rows(slot), slot->shape[1]);
     return panels ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
 }
 
@@ -190,6 +193,11 @@ static vkf_status settle_storage(const vkf__host *host, const vkf__model_source 
     vkf_dtype stored = p->found.blocks;
     if (!vkf__is_blocks(stored))
         return VKF_OK;
+    if (p->storage.trainable)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "%s: its weights are stored as %s, which cannot be trained; train the model that it was made "
+                         "from",
+                         vkf__checkpoint_path(source->checkpoint), vkf_dtype_name(stored));
     if (vkf__is_blocks(p->storage.linear) && p->storage.linear != stored)
         return vkf__fail(
             host, VKF_ERROR_UNSUPPORTED, "%s: its weights are stored as %s, from which there is no way to %s",
@@ -205,7 +213,7 @@ static vkf_status measure(vkf_context *context, const preparation *p)
     for (size_t i = 0; i < p->found.count; i++) {
         const vkf__weight_slot *slot = &p->found.slots[i];
         bool blocks = vkf__is_blocks(p->storage.linear) && vkf__fits_blocks(slot);
-        if (!blocks && may_have_panels(slot))
+        if (!blocks && !p->storage.trainable && may_have_panels(slot))
             VKF_RETURN_IF_ERROR(vkf__tune_weight(context, types, part_rows(slot), slot->shape[1]));
     }
     return VKF_OK;
@@ -220,7 +228,9 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
     return settle_storage(&context->host, source, p);
 }
 
-static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights, vkf_buffer **out_rows)
+// `cleared`: what lies between the tensors are zeros.
+static vkf_status make_buffers(vkf_context *context, const placement *p, bool cleared, vkf__weights *weights,
+                               vkf_buffer **out_rows)
 {
     if (p->rows_bytes > 0)
         VKF_RETURN_IF_ERROR(
@@ -230,6 +240,8 @@ static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__we
         VKF_RETURN_IF_ERROR(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->buffer_bytes[i], "weights",
                                                &weights->buffers[i]));
         weights->buffer_count++;
+        if (cleared)
+            VKF_RETURN_IF_ERROR(vkf__buffer_clear(weights->buffers[i]));
     }
     return VKF_OK;
 }
@@ -275,6 +287,39 @@ static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpo
     return VKF_OK;
 }
 
+static uint32_t module_of(const vkf__model_source *source, const vkf__weight_slot *slot)
+{
+    uint32_t module = 0;
+    while (slot->checkpoint && source->modules[module].checkpoint != slot->checkpoint)
+        module++;
+    return slot->checkpoint ? module + 1 : 0;
+}
+
+// Notes what can be trained. The buffers may be missing.
+static vkf_status list_trainable(const vkf__host *host, const vkf__model_source *source, preparation *p)
+{
+    vkf__weights *weights = &p->found.weights;
+    if (!p->storage.trainable)
+        return VKF_OK;
+    VKF_ALLOC_OR_RETURN(host, weights->trainable, p->found.count);
+    for (size_t i = 0; i < p->found.count; i++) {
+        vkf__trainable *to = &weights->trainable[weights->trainable_count];
+        if (p->places.tensors[i].rank == 0)
+            continue;
+        *to = (vkf__trainable){p->found.slots[i], p->places.tensors[i], p->places.buffer_index[i],
+                               module_of(source, &p->found.slots[i])};
+        if (weights->buffers)
+            to->tensor.buffer = weights->buffers[to->buffer];
+        if (p->found.stored)
+            snprintf(to->slot.name, sizeof to->slot.name, "%s", p->found.stored[i]->name);
+        to->slot.target = NULL;
+        to->slot.layer = NULL;
+        to->slot.checkpoint = NULL;
+        weights->trainable_count++;
+    }
+    return VKF_OK;
+}
+
 vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
                              vkf__weights *out_weights)
 {
@@ -283,7 +328,8 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
     VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(measure(context, &p));
     VKF_TRY(place(context, p.found.slots, p.found.count, p.storage, &p.places));
-    VKF_TRY(make_buffers(context, &p.places, &p.found.weights, &p.rows));
+    VKF_TRY(make_buffers(context, &p.places, storage.trainable, &p.found.weights, &p.rows));
+    VKF_TRY(list_trainable(&context->host, source, &p));
     for (size_t i = 0; i < p.found.count; i++) {
         if (source->progress &&
             !source->progress(source->progress_user, (uint32_t)i, (uint32_t)p.found.count, p.found.slots[i].name)) {
@@ -313,6 +359,7 @@ void vkf__weights_free(vkf_context *context, vkf__weights *weights)
     vkf__free(&context->host, weights->buffers);
     vkf__free(&context->host, weights->encoder);
     vkf__free(&context->host, weights->decoder);
+    vkf__free(&context->host, weights->trainable);
     *weights = (vkf__weights){0};
 }
 
@@ -335,6 +382,7 @@ vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *sour
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(place(context, p.found.slots, p.found.count, p.storage, &p.places));
+    VKF_TRY(list_trainable(&context->host, source, &p));
     if (out_shapes)
         give_shapes(source, &p, out_shapes);
     for (size_t i = 0; i < p.places.buffer_count; i++) {
@@ -344,4 +392,39 @@ vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *sour
 fail:
     preparation_free(context, &p);
     return status;
+}
+
+// The tensors of an object from one offset up to another, between which nothing else lies.
+static void visit_run(void *object, size_t begin, size_t end, void (*visit)(void *user, vkf_tensor *tensor), void *user)
+{
+    for (; begin < end; begin += sizeof(vkf_tensor))
+        visit(user, (vkf_tensor *)((char *)object + begin));
+}
+
+#define VISIT_RUN(object, type, begin, end)                                                                    \
+    do {                                                                                                       \
+        _Static_assert((offsetof(type, end) - offsetof(type, begin)) % sizeof(vkf_tensor) == 0, "whole ones"); \
+        visit_run((object), offsetof(type, begin), offsetof(type, end), visit, user);                          \
+    } while (0)
+
+static void visit_layer(vkf__layer_weights *layer, void (*visit)(void *user, vkf_tensor *tensor), void *user)
+{
+    VISIT_RUN(&layer->self, vkf_attention_weights, q_weight, in_proj);
+    VISIT_RUN(&layer->cross, vkf_attention_weights, q_weight, in_proj);
+    VISIT_RUN(layer, vkf__layer_weights, q_norm, fused_qkv);
+    VISIT_RUN(&layer->feed_forward, vkf_feed_forward_weights, weight1, reserved);
+    for (size_t i = 0; i < sizeof layer->norm / sizeof layer->norm[0]; i++) {
+        visit(user, &layer->norm[i].weight);
+        visit(user, &layer->norm[i].bias);
+    }
+}
+
+void vkf__weights_visit(const vkf_model_config *config, vkf__weights *weights,
+                        void (*visit)(void *user, vkf_tensor *tensor), void *user)
+{
+    for (uint32_t i = 0; i < config->num_encoder_layers; i++)
+        visit_layer(&weights->encoder[i], visit, user);
+    for (uint32_t i = 0; i < config->num_decoder_layers; i++)
+        visit_layer(&weights->decoder[i], visit, user);
+    VISIT_RUN(weights, vkf__weights, source, buffers);
 }

@@ -31,6 +31,8 @@ typedef struct vkf__stack_weights {
     vkf_tensor relative_bias;        // optional, (relative_buckets, heads) f32
 } vkf__stack_weights;
 
+struct vkf__trainable;
+
 typedef struct vkf__weights {
     vkf__layer_weights *encoder; // num_encoder_layers
     vkf__layer_weights *decoder;
@@ -46,7 +48,13 @@ typedef struct vkf__weights {
     vkf_tensor projection_bias; // optional, (target_vocab)
     vkf_buffer **buffers;       // owned; the tensors above are views of them
     size_t buffer_count;
+    struct vkf__trainable *trainable; // what can be trained (weight_names.h); NULL: the model was not loaded for that
+    size_t trainable_count;
 } vkf__weights;
+
+// Calls visit() for each of the tensors, absent ones too, of a model of this configuration.
+void vkf__weights_visit(const vkf_model_config *config, vkf__weights *weights,
+                        void (*visit)(void *user, vkf_tensor *tensor), void *user);
 
 #define VKF_MODULE_FOLDER_MAX 64
 
@@ -56,11 +64,14 @@ typedef struct vkf__module_source {
     vkf__checkpoint *checkpoint;        // NULL: it has no weights
 } vkf__module_source;
 
+typedef struct vkf__adapter vkf__adapter;
+
 // What a model is loaded from.
 typedef struct vkf__model_source {
     vkf_model_config config;
     const vkf__family *family;   // NULL: PyTorch's names
     vkf__checkpoint *checkpoint; // NULL: a plan takes the parameters to be as the configuration asks for
+    vkf__adapter *adapter;       // NULL: none
     vkf__module_source modules[VKF_MAX_EMBEDDING_MODULES]; // of config.embedding_modules
     vkf_progress_fn progress;                              // optional, for loading
     void *progress_user;
@@ -71,6 +82,7 @@ typedef struct vkf__weight_storage {
     vkf_dtype activations;
     vkf_dtype weights;
     vkf_dtype linear; // for Linears' weights that fit blocks: a type of blocks, or the same as `weights`
+    bool trainable;   // all in rows, with zeros between the tensors; the other members are F32
 } vkf__weight_storage;
 
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.

@@ -53,7 +53,7 @@ vkf_status vkf__emit_cross_entropy(vkf__work *work, const vkf__cross_entropy_arg
         .label = args->label,
         .variant = variant,
         .flags = flags,
-        .bindings = {{args->logits, false}, {args->labels, false}, {args->loss, true}, {args->gradient, true}},
+        .bindings = {{args->loss, true}, {args->labels, false}, {args->logits, false}, {args->gradient, true}},
         .params = &params,
     };
     vkf__grid_flat(work, args->rows, dispatch.grid);

@@ -26,6 +26,23 @@ static vkf_status state_linear(vkf__tape *tape, const linear_spans *spans, vkf__
     return vkf__state_linear(tape, spans->label, x, &linear, out_value);
 }
 
+// A norm of each head, and its rotation by position.
+static vkf_status state_heads(vkf__tape *tape, const vkf__attention_block *block, const linear_spans *norm,
+                              uint32_t heads, uint32_t batch, uint32_t len, vkf__value *inout_x)
+{
+    vkf__norm_values values = {.eps = block->norm_eps, .rms = true};
+    VKF_RETURN_IF_ERROR(parameter(tape, norm->weight, norm->weight_gradient, 1, block->head_dim, &values.weight));
+    if (values.weight) {
+        VKF_RETURN_IF_ERROR(vkf__state_view(tape, *inout_x, batch * len * heads, block->head_dim, inout_x));
+        VKF_RETURN_IF_ERROR(vkf__state_norm(tape, norm->label, *inout_x, &values, inout_x));
+        VKF_RETURN_IF_ERROR(vkf__state_view(tape, *inout_x, batch * len, heads * block->head_dim, inout_x));
+    }
+    if (!vkf__present(&block->rotary))
+        return VKF_OK;
+    return vkf__state_rotary(tape, "rotary", *inout_x, &block->rotary, block->rotary_dim, batch, len, heads,
+                             block->head_dim, inout_x);
+}
+
 static vkf_status state_extra_keys(vkf__tape *tape, const vkf__attention_block *block, const char *label,
                                    const vkf__span *row, const vkf__span *gradient, uint32_t width,
                                    const vkf__attention_sizes *sizes, vkf__value *inout_keys)
@@ -42,10 +59,10 @@ typedef struct projected_values {
 } projected_values;
 
 static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block *block,
-                                    const vkf__attention_spans *gradients, const vkf__attention_operands *operands,
+                                    const vkf__attention_gradients *to, const vkf__attention_operands *operands,
                                     const vkf__attention_sizes *sizes, projected_values *out)
 {
-    const vkf__attention_spans *p = &block->params;
+    const vkf__attention_spans *p = &block->params, *gradients = &to->params;
     const uint32_t width = block->heads * block->head_dim, k_width = block->kv_heads * block->head_dim,
                    v_width = block->kv_heads * block->v_head_dim;
     const linear_spans q = {"q_proj", &p->q_weight, &gradients->q_weight, &p->q_bias, &gradients->q_bias,
@@ -57,38 +74,97 @@ static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block 
     VKF_RETURN_IF_ERROR(state_linear(tape, &q, operands->query, &out->q));
     VKF_RETURN_IF_ERROR(state_linear(tape, &k, operands->key, &out->k));
     VKF_RETURN_IF_ERROR(state_linear(tape, &v, operands->value, &out->v));
+    const linear_spans q_norm = {"q_norm", .weight = &block->q_norm, .weight_gradient = &to->q_norm};
+    const linear_spans k_norm = {"k_norm", .weight = &block->k_norm, .weight_gradient = &to->k_norm};
+    VKF_RETURN_IF_ERROR(
+        state_heads(tape, block, &q_norm, block->heads, sizes->batch, sizes->query_len, &out->q));
+    VKF_RETURN_IF_ERROR(
+        state_heads(tape, block, &k_norm, block->kv_heads, sizes->batch, sizes->key_len, &out->k));
     VKF_RETURN_IF_ERROR(
         state_extra_keys(tape, block, "bias_k", &p->bias_k, &gradients->bias_k, k_width, sizes, &out->k));
     return state_extra_keys(tape, block, "bias_v", &p->bias_v, &gradients->bias_v, v_width, sizes, &out->v);
 }
 
 vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_block *block,
-                                      const vkf__attention_spans *gradients, const vkf__attention_operands *operands,
-                                      const vkf__attention_sizes *sizes, vkf__value *out_value)
+                                      const vkf__attention_gradients *gradients,
+                                      const vkf__attention_operands *operands, const vkf__attention_sizes *sizes,
+                                      vkf__value *out_value)
 {
     const vkf__attention_io io = {.mask = operands->mask, .key_mask = operands->key_mask};
     const vkf__attention_args args = vkf__attention_args_of(block, &io, sizes);
     const vkf__attention_spans *p = &block->params;
-    const linear_spans out = {"out_proj", &p->out_weight, &gradients->out_weight, &p->out_bias,
-                              &gradients->out_bias, block->heads * block->v_head_dim, block->embed_dim};
+    const linear_spans out = {"out_proj", &p->out_weight, &gradients->params.out_weight, &p->out_bias,
+                              &gradients->params.out_bias, block->heads * block->v_head_dim, block->embed_dim};
     projected_values made;
     vkf__value context;
     VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
-    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, NULL, made.q, made.k, made.v, &context));
+    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, made.q, made.k, made.v, &context));
     return state_linear(tape, &out, context, out_value);
 }
 
-static vkf_status state_feed_forward(vkf__tape *tape, const vkf__feed_forward_block *block,
-                                     const vkf__transformer_gradients *gradients, vkf__value x, vkf__value *out_value)
+vkf__transformer_gradients vkf__transformer_gradients_of(const vkf__transformer_block *block)
 {
-    const linear_spans first = {"linear1", &block->weight1, &gradients->weight1, &block->bias1, &gradients->bias1,
+    const vkf__feed_forward_block *f = &block->feed_forward;
+    return (vkf__transformer_gradients){
+        .self = {block->self.params, block->self.q_norm, block->self.k_norm},
+        .cross = {block->cross.params, block->cross.q_norm, block->cross.k_norm},
+        .gate = f->gate,
+        .gate_bias = f->gate_bias,
+        .weight1 = f->weight1,
+        .bias1 = f->bias1,
+        .weight2 = f->weight2,
+        .bias2 = f->bias2,
+        .norm = {block->norm[0], block->norm[1], block->norm[2]},
+    };
+}
+
+// One layer while it is stated.
+typedef struct layer {
+    vkf__tape *tape;
+    const vkf__transformer_block *block;
+    const vkf__transformer_gradients *gradients;
+    const vkf__transformer_operands *operands;
+    vkf__value x; // the stream
+} layer;
+
+// The random numbers of one place in the layer.
+enum { SELF_WEIGHTS, SELF_RESULT, CROSS_WEIGHTS, CROSS_RESULT, ACTIVATION, FEED_FORWARD_RESULT };
+_Static_assert(FEED_FORWARD_RESULT < VKF_LAYER_STREAMS, "each has a stream of its own");
+
+static vkf__dropout_state dropout_of(const layer *l, float p, uint32_t place)
+{
+    const vkf__layer_dropout *dropout = &l->operands->dropout;
+    return (vkf__dropout_state){p, dropout->seed, dropout->stream + place, dropout->step};
+}
+
+static vkf_status state_hidden(layer *l, vkf__value x, vkf__value *out_value)
+{
+    const vkf__feed_forward_block *block = &l->block->feed_forward;
+    const vkf__transformer_gradients *to = l->gradients;
+    const linear_spans first = {"linear1", &block->weight1, &to->weight1, &block->bias1, &to->bias1,
                                 block->d_model, block->dim_feedforward};
-    const linear_spans second = {"linear2", &block->weight2, &gradients->weight2, &block->bias2, &gradients->bias2,
+    const linear_spans gate = {"gate", &block->gate, &to->gate, &block->gate_bias, &to->gate_bias,
+                               block->d_model, block->dim_feedforward};
+    vkf__value hidden, gates;
+    VKF_RETURN_IF_ERROR(state_linear(l->tape, &first, x, &hidden));
+    if (!vkf__present(&block->gate))
+        return vkf__state_activation(l->tape, "activation", hidden, block->activation, out_value);
+    VKF_RETURN_IF_ERROR(state_linear(l->tape, &gate, x, &gates));
+    VKF_RETURN_IF_ERROR(vkf__state_join(l->tape, "gates", gates, hidden, &gates));
+    return vkf__state_gate(l->tape, "activation", gates, block->activation, out_value);
+}
+
+static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_value)
+{
+    const vkf__feed_forward_block *block = &l->block->feed_forward;
+    const vkf__transformer_gradients *to = l->gradients;
+    const vkf__dropout_state dropout = dropout_of(l, l->operands->dropout.activation, ACTIVATION);
+    const linear_spans second = {"linear2", &block->weight2, &to->weight2, &block->bias2, &to->bias2,
                                  block->dim_feedforward, block->d_model};
     vkf__value hidden;
-    VKF_RETURN_IF_ERROR(state_linear(tape, &first, x, &hidden));
-    VKF_RETURN_IF_ERROR(vkf__state_activation(tape, "activation", hidden, block->activation, &hidden));
-    return state_linear(tape, &second, hidden, out_value);
+    VKF_RETURN_IF_ERROR(state_hidden(l, x, &hidden));
+    VKF_RETURN_IF_ERROR(vkf__state_dropout(l->tape, "activation_dropout", hidden, &dropout, &hidden));
+    return state_linear(l->tape, &second, hidden, out_value);
 }
 
 static vkf_status state_norm(vkf__tape *tape, const vkf__transformer_block *block,
@@ -103,15 +179,6 @@ static vkf_status state_norm(vkf__tape *tape, const vkf__transformer_block *bloc
     return vkf__state_norm(tape, labels[index], x, &norm, out_value);
 }
 
-// One layer while it is stated.
-typedef struct layer {
-    vkf__tape *tape;
-    const vkf__transformer_block *block;
-    const vkf__transformer_gradients *gradients;
-    const vkf__transformer_operands *operands;
-    vkf__value x; // the stream
-} layer;
-
 // Pre-norm: x + f(norm(x)); what f reads.
 static vkf_status begin_block(layer *l, uint32_t index, vkf__value *out_input)
 {
@@ -122,9 +189,10 @@ static vkf_status begin_block(layer *l, uint32_t index, vkf__value *out_input)
 }
 
 // Post-norm: norm(x + f(x)).
-static vkf_status end_block(layer *l, uint32_t index, vkf__value result)
+static vkf_status end_block(layer *l, uint32_t index, uint32_t place, vkf__value result)
 {
-    VKF_RETURN_IF_ERROR(vkf__state_sum(l->tape, "residual", l->x, result, &l->x));
+    const vkf__dropout_state dropout = dropout_of(l, l->operands->dropout.residual, place);
+    VKF_RETURN_IF_ERROR(vkf__state_residual(l->tape, "residual", l->x, result, &dropout, &l->x));
     return l->block->norm_first ? VKF_OK : state_norm(l->tape, l->block, l->gradients, index, l->x, &l->x);
 }
 
@@ -132,21 +200,24 @@ static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
 {
     vkf__value input, result;
     VKF_RETURN_IF_ERROR(begin_block(l, 0, &input));
-    const vkf__attention_operands operands = {input, input, input, l->operands->mask, l->operands->key_mask};
+    const vkf__attention_operands operands = {input, input, input, l->operands->mask, l->operands->key_mask,
+                                              dropout_of(l, l->operands->dropout.attention, SELF_WEIGHTS)};
     VKF_RETURN_IF_ERROR(
         vkf__state_attention_block(l->tape, &l->block->self, &l->gradients->self, &operands, sizes, &result));
-    return end_block(l, 0, result);
+    return end_block(l, 0, SELF_RESULT, result);
 }
 
 static vkf_status state_cross(layer *l, const vkf__attention_sizes *sizes)
 {
+    const vkf__transformer_operands *from = l->operands;
     vkf__value input, result;
     VKF_RETURN_IF_ERROR(begin_block(l, 1, &input));
-    const vkf__attention_operands operands = {input, l->operands->memory, l->operands->memory,
-                                              l->operands->memory_mask, l->operands->memory_key_mask};
+    const vkf__attention_operands operands = {input, from->memory, from->memory, from->memory_mask,
+                                              from->memory_key_mask,
+                                              dropout_of(l, from->dropout.attention, CROSS_WEIGHTS)};
     VKF_RETURN_IF_ERROR(
         vkf__state_attention_block(l->tape, &l->block->cross, &l->gradients->cross, &operands, sizes, &result));
-    return end_block(l, 1, result);
+    return end_block(l, 1, CROSS_RESULT, result);
 }
 
 vkf_status vkf__state_transformer_layer(vkf__tape *tape, const vkf__transformer_block *block,
@@ -157,12 +228,16 @@ vkf_status vkf__state_transformer_layer(vkf__tape *tape, const vkf__transformer_
     layer l = {tape, block, gradients, operands, operands->x};
     const uint32_t last = operands->memory ? 2 : 1;
     vkf__value input, result;
+    // Parallel blocks read the same stream.
+    if (block->parallel)
+        VKF_RETURN_IF_ERROR(begin_block(&l, last, &input));
     VKF_RETURN_IF_ERROR(state_self(&l, self));
     if (operands->memory)
         VKF_RETURN_IF_ERROR(state_cross(&l, cross));
-    VKF_RETURN_IF_ERROR(begin_block(&l, last, &input));
-    VKF_RETURN_IF_ERROR(state_feed_forward(tape, &block->feed_forward, gradients, input, &result));
-    VKF_RETURN_IF_ERROR(end_block(&l, last, result));
+    if (!block->parallel)
+        VKF_RETURN_IF_ERROR(begin_block(&l, last, &input));
+    VKF_RETURN_IF_ERROR(state_feed_forward(&l, input, &result));
+    VKF_RETURN_IF_ERROR(end_block(&l, last, FEED_FORWARD_RESULT, result));
     *out_value = l.x;
     return VKF_OK;
 }

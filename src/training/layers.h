@@ -10,25 +10,45 @@
 typedef struct vkf__attention_operands {
     vkf__value query, key, value; // (B * L, embed_dim), (B * S, kdim), (B * S, vdim)
     vkf__span mask, key_mask;
+    vkf__dropout_state dropout; // of the weights
 } vkf__attention_operands;
 
-// A block of no cache, rotary embedding or norm of heads.
+typedef struct vkf__attention_gradients {
+    vkf__attention_spans params;
+    vkf__span q_norm, k_norm;
+} vkf__attention_gradients;
+
+// A block without a cache.
 VKF_MUST_CHECK vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_block *block,
-                                                     const vkf__attention_spans *gradients,
+                                                     const vkf__attention_gradients *gradients,
                                                      const vkf__attention_operands *operands,
                                                      const vkf__attention_sizes *sizes, vkf__value *out_value);
 
 // Of a transformer block the gradients of its parameters.
 typedef struct vkf__transformer_gradients {
-    vkf__attention_spans self, cross;
+    vkf__attention_gradients self, cross;
     vkf__span gate, gate_bias, weight1, bias1, weight2, bias2;
     vkf__norm_block norm[3];
 } vkf__transformer_gradients;
+
+// Those of a block whose parameters are the gradients of another's.
+vkf__transformer_gradients vkf__transformer_gradients_of(const vkf__transformer_block *block);
+
+// What is left out of a layer at random: of the results of its blocks, of attention's weights, and of what the
+// activation gives.
+typedef struct vkf__layer_dropout {
+    float residual, attention, activation;
+    uint64_t seed;
+    uint32_t stream; // the first of VKF_LAYER_STREAMS
+    uint32_t step;
+} vkf__layer_dropout;
+#define VKF_LAYER_STREAMS 8u
 
 typedef struct vkf__transformer_operands {
     vkf__value x;      // (B * L, d_model)
     vkf__value memory; // (B * S, d_model); absent in an encoder layer
     vkf__span mask, key_mask, memory_mask, memory_key_mask;
+    vkf__layer_dropout dropout;
 } vkf__transformer_operands;
 
 // An encoder layer, or with memory a decoder layer.

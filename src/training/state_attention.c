@@ -53,6 +53,6 @@ vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args
         VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way.log_sums));
         VKF_RETURN_IF_ERROR(vkf__emit_attention_train(tape->work, &way));
     }
-    const vkf__tape_node node = {back, *out_value, {q, k, v}, 0};
+    const vkf__tape_node node = {back, *out_value, {q, k, v}, 0, NULL};
     return vkf__tape_state(tape, &node, &way, sizeof way);
 }

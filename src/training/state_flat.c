@@ -1,11 +1,10 @@
-// Activations, gates, sums and rows behind others on a tape.
+// Activations, gates and rows behind others on a tape.
 #include <assert.h>
 
 #include "op/activation.h"
 #include "op/activation_grad.h"
 #include "op/column_sum.h"
 #include "op/copy.h"
-#include "op/dropout.h"
 #include "op/gate.h"
 #include "op/gate_grad.h"
 #include "training/statements.h"
@@ -34,7 +33,7 @@ vkf_status vkf__state_activation(vkf__tape *tape, const char *label, vkf__value 
     const vkf__activation_args args = {label, from.span, *vkf__tape_span(tape, *out_value), from.rows, from.cols,
                                        activation};
     VKF_RETURN_IF_ERROR(vkf__emit_activation(tape->work, &args));
-    const vkf__tape_node node = {activation_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {activation_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &activation, sizeof activation);
 }
 
@@ -65,34 +64,8 @@ vkf_status vkf__state_gate(vkf__tape *tape, const char *label, vkf__value x, vkf
     const vkf__gate_args args = {label, from.span, *vkf__tape_span(tape, *out_value), 0, from.rows, from.cols / 2,
                                  activation};
     VKF_RETURN_IF_ERROR(vkf__emit_gate(tape->work, &args));
-    const vkf__tape_node node = {gate_back, *out_value, {x}, 0};
+    const vkf__tape_node node = {gate_back, *out_value, {x}, 0, NULL};
     return vkf__tape_state(tape, &node, &activation, sizeof activation);
-}
-
-static vkf_status sum_back(vkf__tape *tape, const vkf__tape_node *node)
-{
-    const vkf__span gradient = vkf__tape_at(tape, node->out)->gradient;
-    for (size_t i = 0; i < 2; i++)
-        if (vkf__tape_wants(tape, node->operands[i]))
-            VKF_RETURN_IF_ERROR(vkf__tape_pass_on(tape, node->operands[i], &gradient));
-    return VKF_OK;
-}
-
-vkf_status vkf__state_sum(vkf__tape *tape, const char *label, vkf__value a, vkf__value b, vkf__value *out_value)
-{
-    const vkf__tape_value first = *vkf__tape_at(tape, a), second = *vkf__tape_at(tape, b);
-    VKF_RETURN_IF_ERROR(vkf__tape_result(tape, first.rows, first.cols, out_value));
-    const vkf__dropout_args sum = {
-        .label = label,
-        .x = second.span,
-        .residual = first.span,
-        .out = *vkf__tape_span(tape, *out_value),
-        .rows = first.rows,
-        .dim = first.cols,
-    };
-    VKF_RETURN_IF_ERROR(vkf__emit_dropout(tape->work, &sum));
-    const vkf__tape_node node = {sum_back, *out_value, {a, b}, 0};
-    return vkf__tape_state(tape, &node, NULL, 0);
 }
 
 static uint32_t longer(const vkf__extra_rows *extra)
@@ -183,6 +156,6 @@ vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *label, vkf__value 
         VKF_RETURN_IF_ERROR(emit_extra(tape, label, extra, *out_value, position++, extra->row));
     for (uint32_t i = 0; i < extra->zeros; i++)
         VKF_RETURN_IF_ERROR(emit_extra(tape, label, extra, *out_value, position++, 0));
-    const vkf__tape_node node = {extra_rows_back, *out_value, {x, extra->row}, 0};
+    const vkf__tape_node node = {extra_rows_back, *out_value, {x, extra->row}, 0, NULL};
     return vkf__tape_state(tape, &node, extra, sizeof *extra);
 }

@@ -1,11 +1,17 @@
-// Linear layers on a tape.
+// Linear layers, and products of two values, on a tape.
 #include "op/column_sum.h"
 #include "op/gemm.h"
 #include "training/statements.h"
 
+// A product reads b where a layer has its weight. Its factor is the note.
 enum { X, WEIGHT, BIAS };
 
-// dx (rows, in) = dy (rows, out) weight (out, in)
+static float factor_of(const vkf__tape *tape, const vkf__tape_node *node)
+{
+    return *(const float *)vkf__tape_note(tape, node);
+}
+
+// dx (rows, in) = factor dy (rows, out) weight (out, in)
 static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
 {
     const vkf__tape_value *weight = vkf__tape_at(tape, node->operands[WEIGHT]);
@@ -20,7 +26,7 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
         .lda = out->cols,
         .ldb = weight->cols,
         .ldd = weight->cols,
-        .alpha = 1,
+        .alpha = factor_of(tape, node),
         .keep_layout = true,
     };
     bool adds;
@@ -29,7 +35,7 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
     return vkf__emit_gemm(tape->work, &product);
 }
 
-// dweight (out, in) = dy^T (out, rows) x (rows, in)
+// dweight (out, in) = factor dy^T (out, rows) x (rows, in)
 static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
 {
     const vkf__tape_value *x = vkf__tape_at(tape, node->operands[X]);
@@ -45,7 +51,7 @@ static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const
         .ldb = x->cols,
         .ldd = x->cols,
         .transpose_a = true,
-        .alpha = 1,
+        .alpha = factor_of(tape, node),
         .keep_layout = true,
     };
     bool adds;
@@ -87,6 +93,32 @@ vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x, c
         .out = weight.rows,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_linear(tape->work, &args));
-    const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0};
-    return vkf__tape_state(tape, &node, NULL, 0);
+    const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0, NULL};
+    return vkf__tape_state(tape, &node, &(float){1}, sizeof(float));
+}
+
+vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, vkf__value b, float factor,
+                              vkf__value *out_value)
+{
+    const vkf__tape_value first = *vkf__tape_at(tape, a), second = *vkf__tape_at(tape, b);
+    VKF_RETURN_IF_ERROR(vkf__tape_result(tape, first.rows, second.rows, out_value));
+    const vkf__gemm_args product = {
+        .label = label,
+        .a = first.span,
+        .b = second.span,
+        .d = *vkf__tape_span(tape, *out_value),
+        .m = first.rows,
+        .n = second.rows,
+        .k = first.cols,
+        .batch = 1,
+        .lda = first.cols,
+        .ldb = second.cols,
+        .ldd = second.rows,
+        .transpose_b = true,
+        .alpha = factor,
+        .keep_layout = true,
+    };
+    VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &product));
+    const vkf__tape_node node = {back, *out_value, {a, b}, 0, NULL};
+    return vkf__tape_state(tape, &node, &factor, sizeof factor);
 }

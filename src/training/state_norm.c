@@ -83,6 +83,6 @@ vkf_status vkf__state_norm(vkf__tape *tape, const char *label, vkf__value x, con
         .rms = norm->rms,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_layer_norm(tape->work, &args));
-    const vkf__tape_node node = {back, *out_value, {x, norm->weight, norm->bias}, 0};
+    const vkf__tape_node node = {back, *out_value, {x, norm->weight, norm->bias}, 0, NULL};
     return vkf__tape_state(tape, &node, norm, sizeof *norm);
 }

@@ -2,14 +2,29 @@
 #ifndef VKF_TRAINING_STATEMENTS_H
 #define VKF_TRAINING_STATEMENTS_H
 
+#include <vkformer/model.h>
+
 #include "op/attention.h"
 #include "training/tape.h"
 
-typedef struct vkf__dropout_state {
-    float p;
-    uint64_t seed;
-    uint32_t stream, step;
-} vkf__dropout_state;
+// Words by their ids: scale * table[id] + position. An id that is none of the table's gives its position alone.
+typedef struct vkf__words {
+    const char *label;
+    vkf__value table;          // (vocab, dim)
+    vkf__value positions;      // learned, optional, (position_rows, dim)
+    vkf__span fixed_positions; // or given, optional, (len, dim) f32
+    // i32, (batch, len), compact. From element position_ids on come the rows of positions, laid out as the ids are.
+    // 0: positions count, learned ones from row first_position on.
+    vkf__span ids;
+    // i32, (3 * tokens + 1): what vkf__id_order() makes of the ids, and of the rows of learned positions. Not read
+    // where nobody asks for the gradient.
+    vkf__span lists, position_lists;
+    uint32_t batch, len, vocab, position_rows, first_position, position_ids;
+    uint32_t unique, unique_positions; // what vkf__id_order() returned; to plan, the largest numbers possible
+    float scale;
+} vkf__words;
+// The result is (batch * len, dim).
+VKF_MUST_CHECK vkf_status vkf__state_words(vkf__tape *tape, const vkf__words *words, vkf__value *out_value);
 
 // torch.nn.Linear: x (rows, in) weight^T + bias; weight (out, in), bias optional, (1, out).
 typedef struct vkf__linear_values {
@@ -17,6 +32,10 @@ typedef struct vkf__linear_values {
 } vkf__linear_values;
 VKF_MUST_CHECK vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x,
                                             const vkf__linear_values *linear, vkf__value *out_value);
+
+// factor * a b^T: a (m, k), b (n, k).
+VKF_MUST_CHECK vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, vkf__value b,
+                                             float factor, vkf__value *out_value);
 
 // Layer and RMS normalisation of rows; weight and bias optional, (1, dim).
 typedef struct vkf__norm_values {
@@ -35,6 +54,41 @@ VKF_MUST_CHECK vkf_status vkf__state_gate(vkf__tape *tape, const char *label, vk
 VKF_MUST_CHECK vkf_status vkf__state_sum(vkf__tape *tape, const char *label, vkf__value a, vkf__value b,
                                          vkf__value *out_value);
 
+// What is dropped, see op/dropout.h. p is 0 in all runs of a work or in none.
+typedef struct vkf__dropout_state {
+    float p;
+    uint64_t seed;
+    uint32_t stream, step;
+} vkf__dropout_state;
+// With p 0 that is x itself, without a dispatch.
+VKF_MUST_CHECK vkf_status vkf__state_dropout(vkf__tape *tape, const char *label, vkf__value x,
+                                             const vkf__dropout_state *dropout, vkf__value *out_value);
+// a + dropout(b), in one dispatch.
+VKF_MUST_CHECK vkf_status vkf__state_residual(vkf__tape *tape, const char *label, vkf__value a, vkf__value b,
+                                              const vkf__dropout_state *dropout, vkf__value *out_value);
+
+// Rotary embedding of heads side by side in the rows of x (batch * len, heads * head_dim). Positions count from 0.
+// `rotary` is (positions, rotary_dim) f32, see op/rotary.h.
+VKF_MUST_CHECK vkf_status vkf__state_rotary(vkf__tape *tape, const char *label, vkf__value x, const vkf__span *rotary,
+                                            uint32_t rotary_dim, uint32_t batch, uint32_t len, uint32_t heads,
+                                            uint32_t head_dim, vkf__value *out_value);
+// One row of each `len` of x (batch * len, dim). `lengths` is i32, (batch); absent: all of them are len.
+VKF_MUST_CHECK vkf_status vkf__state_pool(vkf__tape *tape, const char *label, vkf__value x, const vkf__span *lengths,
+                                          vkf_pooling pooling, uint32_t batch, uint32_t len, vkf__value *out_value);
+
+// Copies of a part of x: its columns or rows from `first` on.
+VKF_MUST_CHECK vkf_status vkf__state_columns(vkf__tape *tape, const char *label, vkf__value x, uint32_t first,
+                                             uint32_t cols, vkf__value *out_value);
+VKF_MUST_CHECK vkf_status vkf__state_rows(vkf__tape *tape, const char *label, vkf__value x, uint32_t first,
+                                          uint32_t rows, vkf__value *out_value);
+
+// x itself with its elements in rows of another width.
+VKF_MUST_CHECK vkf_status vkf__state_view(vkf__tape *tape, vkf__value x, uint32_t rows, uint32_t cols,
+                                          vkf__value *out_value);
+// The rows of a, each with that of b behind it.
+VKF_MUST_CHECK vkf_status vkf__state_join(vkf__tape *tape, const char *label, vkf__value a, vkf__value b,
+                                          vkf__value *out_value);
+
 // x (batch * len, width) with rows behind each batch entry's: `row` (1, width) where it is not absent, and then
 // `zeros` rows of zeros.
 typedef struct vkf__extra_rows {
@@ -51,5 +105,16 @@ VKF_MUST_CHECK vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *lab
 VKF_MUST_CHECK vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args,
                                                const vkf__dropout_state *dropout, vkf__value q, vkf__value k,
                                                vkf__value v, vkf__value *out_value);
+
+// The losses of rows of logits, (rows, 1), at the root of a tape: vkf__tape_back() goes back from the gradient of
+// factor * (their sum). It takes the logits' place, unless they are a leaf with one of its own; so nothing else reads
+// these, and they are of a statement that does not read its result again, as attention does.
+typedef struct vkf__loss_state {
+    vkf__span labels; // i32, (rows)
+    int32_t ignored;
+    float smoothing, factor; // see op/cross_entropy.h
+} vkf__loss_state;
+VKF_MUST_CHECK vkf_status vkf__state_cross_entropy(vkf__tape *tape, const char *label, vkf__value logits,
+                                                   const vkf__loss_state *loss, vkf__value *out_value);
 
 #endif

@@ -61,6 +61,7 @@ vkf_status vkf__tape_leaf(vkf__tape *tape, const vkf__span *span, const vkf__spa
         .cols = cols,
         .gradient = *gradient,
         .wanted = vkf__present(gradient),
+        .begun = tape->accumulates && vkf__present(gradient),
     };
     return add_value(tape, &value, out_value);
 }
@@ -69,6 +70,13 @@ vkf_status vkf__tape_result(vkf__tape *tape, uint32_t rows, uint32_t cols, vkf__
 {
     vkf__tape_value value = {.count = (uint64_t)rows * cols, .rows = rows, .cols = cols};
     VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, value.count, &value.span));
+    return add_value(tape, &value, out_value);
+}
+
+vkf_status vkf__tape_view(vkf__tape *tape, vkf__value of, uint32_t rows, uint32_t cols, vkf__value *out_value)
+{
+    const vkf__tape_value *at = vkf__tape_at(tape, of);
+    const vkf__tape_value value = {.span = at->span, .count = at->count, .rows = rows, .cols = cols};
     return add_value(tape, &value, out_value);
 }
 
@@ -85,6 +93,7 @@ vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const vo
         wanted = wanted || vkf__tape_wants(tape, node->operands[i]);
     vkf__tape_at(tape, node->out)->wanted = wanted;
     tape->nodes[tape->node_count] = *node;
+    tape->nodes[tape->node_count].prefix = tape->work->prefix;
     tape->nodes[tape->node_count++].note = tape->note_bytes;
     if (note_bytes > 0)
         memcpy(tape->notes + tape->note_bytes, note, note_bytes);
@@ -152,9 +161,11 @@ vkf_status vkf__tape_back(vkf__tape *tape)
     for (size_t i = tape->node_count; i-- > 0;) {
         const vkf__tape_node *node = &tape->nodes[i];
         const vkf__tape_value *out = vkf__tape_at(tape, node->out);
+        tape->work->prefix = node->prefix;
         if (out->wanted && out->begun)
             VKF_RETURN_IF_ERROR(node->back(tape, node));
     }
+    tape->work->prefix = NULL;
     for (size_t i = 0; i < tape->value_count; i++) {
         const vkf__tape_value *value = &tape->values[i];
         if (value->wanted && !value->begun && vkf__present(&value->gradient))

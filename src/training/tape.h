@@ -33,12 +33,14 @@ typedef struct vkf__tape_value {
 typedef struct vkf__tape_node {
     vkf_status (*back)(struct vkf__tape *tape, const struct vkf__tape_node *node);
     vkf__value out, operands[VKF_TAPE_OPERANDS];
-    size_t note; // where vkf__tape_note() has put what else the gradients take
+    size_t note;        // where vkf__tape_note() has put what else the gradients take
+    const char *prefix; // of its labels
 } vkf__tape_node;
 
 typedef struct vkf__tape {
     const vkf__host *host;
     vkf__work *work;
+    bool accumulates; // set by the owner: gradients of leaves are added to what is there
     vkf__tape_value *values; // values[v - 1]
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;
@@ -67,6 +69,9 @@ VKF_MUST_CHECK vkf_status vkf__tape_back(vkf__tape *tape);
 
 // A temporary as a new value.
 VKF_MUST_CHECK vkf_status vkf__tape_result(vkf__tape *tape, uint32_t rows, uint32_t cols, vkf__value *out_value);
+// What another value's memory holds, as a value of its own.
+VKF_MUST_CHECK vkf_status vkf__tape_view(vkf__tape *tape, vkf__value of, uint32_t rows, uint32_t cols,
+                                         vkf__value *out_value);
 // Enters a statement, whose result is wanted if any operand is. `note` (may be NULL) is copied.
 VKF_MUST_CHECK vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const void *note,
                                           size_t note_bytes);

@@ -25,7 +25,7 @@ ERRORS = (
           ("unit.sized", "model.versions.lavapipe.full")),
     Error("reading at a place reads the file's beginning", "src/base/system_file_posix.c",
           "size_bytes, (off_t)offset)", "size_bytes, 0 * (off_t)offset)", ("unit.system_file",)),
-    Error("a directory that a living process works in is removed", "tools/program/system/directories_posix.c",
+    Error("a directory that a living process works in is removed", "src/base/directories_posix.c",
           "if (flock(directory, LOCK_EX | LOCK_NB) == 0 && stands_at(directory, parent, name)) {",
           "if (stands_at(directory, parent, name)) {", ("unit.system_file",)),
     Error("a window is compared with the one just before", "src/base/settling.c",

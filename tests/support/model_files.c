@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 #include "base/system_file.h"
-#include "system/directories.h"
+#include "base/directories.h"
 #include "system/terminal.h"
 
 void vkf_test_directory_make(vkf_test_directory *directory)
@@ -16,17 +16,17 @@ void vkf_test_directory_make(vkf_test_directory *directory)
     char temporary[64];
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     snprintf(directory->path, sizeof directory->path, "%s/vkformer-model-XXXXXX", temporary);
-    if (vkf_directory_make_temporary(directory->path) != 0)
+    if (vkf__directory_make_temporary(directory->path) != 0)
         fail_msg("no directory %s", directory->path);
 }
 
 void vkf_test_directory_remove(vkf_test_directory *directory)
 {
-    vkf_listing *listing = vkf_listing_open(directory->path);
-    for (const char *name; listing && (name = vkf_listing_next(listing));)
+    vkf__listing *listing = vkf__listing_open(directory->path);
+    for (const char *name; listing && (name = vkf__listing_next(listing));)
         (void)vkf__file_remove(vkf_test_path(directory, name));
-    vkf_listing_close(listing);
-    (void)vkf_directory_remove(directory->path);
+    vkf__listing_close(listing);
+    (void)vkf__directory_remove(directory->path);
 }
 
 const char *vkf_test_path(vkf_test_directory *directory, const char *name)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/system_file.h"
-#include "system/directories.h"
+#include "base/directories.h"
 #include "system/terminal.h"
 
 static char *read_text(const char *path)
@@ -51,9 +51,9 @@ static void walk(const vkf_shader_copy *copy, const char *folder, bool remove_al
 {
     char from[512], to[512];
     (void)snprintf(from, sizeof from, "%s/%s", remove_all ? copy->path : VKF_TEST_SHADERS, folder);
-    vkf_listing *listing = vkf_listing_open(from);
+    vkf__listing *listing = vkf__listing_open(from);
     assert_non_null(listing);
-    for (const char *name; (name = vkf_listing_next(listing)) != NULL;) {
+    for (const char *name; (name = vkf__listing_next(listing)) != NULL;) {
         if (!is_source(name))
             continue;
         (void)snprintf(to, sizeof to, "%s/%s/%.200s", copy->path, folder, name);
@@ -66,7 +66,7 @@ static void walk(const vkf_shader_copy *copy, const char *folder, bool remove_al
         write_text(to, text);
         free(text);
     }
-    vkf_listing_close(listing);
+    vkf__listing_close(listing);
 }
 
 static const char *const folders[] = {".", "include", "shared"};
@@ -76,10 +76,10 @@ void vkf_test_copy_shaders(vkf_shader_copy *copy)
     char path[300], temporary[64];
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     (void)snprintf(copy->path, sizeof copy->path, "%s/vkformer-shaders-XXXXXX", temporary);
-    assert_int_equal(vkf_directory_make_temporary(copy->path), 0);
+    assert_int_equal(vkf__directory_make_temporary(copy->path), 0);
     for (size_t i = 0; i < 3; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        assert_true(i == 0 || vkf_directory_make(path, 0700) == 0);
+        assert_true(i == 0 || vkf__directory_make(path, 0700) == 0);
         walk(copy, folders[i], false);
     }
 }
@@ -90,7 +90,7 @@ void vkf_test_remove_shaders(const vkf_shader_copy *copy)
     for (size_t i = 3; i-- > 0;) {
         walk(copy, folders[i], true);
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        (void)vkf_directory_remove(i > 0 ? path : copy->path);
+        (void)vkf__directory_remove(i > 0 ? path : copy->path);
     }
 }
 

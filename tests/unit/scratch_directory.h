@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/system_file.h"
-#include "system/directories.h"
+#include "base/directories.h"
 #include "system/terminal.h"
 
 typedef struct scratch_directory {
@@ -38,15 +38,15 @@ static inline const char *scratch_write(scratch_directory *scratch, const char *
 static inline size_t scratch_list(const scratch_directory *scratch, int remove_all)
 {
     size_t count = 0;
-    vkf_listing *listing = vkf_listing_open(scratch->path);
-    for (const char *name; listing && (name = vkf_listing_next(listing));) {
+    vkf__listing *listing = vkf__listing_open(scratch->path);
+    for (const char *name; listing && (name = vkf__listing_next(listing));) {
         char path[512];
         count++;
         snprintf(path, sizeof path, "%s/%s", scratch->path, name);
         if (remove_all && vkf__file_remove(path) != 0)
-            (void)vkf_directory_remove(path);
+            (void)vkf__directory_remove(path);
     }
-    vkf_listing_close(listing);
+    vkf__listing_close(listing);
     return count;
 }
 
@@ -60,14 +60,14 @@ static inline int scratch_setup(void **state)
     if (!vkf_temporary_folder(temporary, sizeof temporary))
         return -1;
     snprintf(scratch->path, sizeof scratch->path, "%s/vkformer-test-XXXXXX", temporary);
-    return vkf_directory_make_temporary(scratch->path) == 0 ? 0 : -1;
+    return vkf__directory_make_temporary(scratch->path) == 0 ? 0 : -1;
 }
 
 static inline int scratch_teardown(void **state)
 {
     scratch_directory *scratch = *state;
     scratch_list(scratch, 1);
-    int result = vkf_directory_remove(scratch->path);
+    int result = vkf__directory_remove(scratch->path);
     free(scratch);
     return result;
 }

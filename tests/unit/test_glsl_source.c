@@ -130,9 +130,9 @@ static void test_source_looks_in_include_and_shared(void **state)
     scratch_directory *scratch = *state;
     char path[300];
     (void)snprintf(path, sizeof path, "%s/include", scratch->path);
-    assert_int_equal(vkf_directory_make(path, 0700), 0);
+    assert_int_equal(vkf__directory_make(path, 0700), 0);
     (void)snprintf(path, sizeof path, "%s/shared", scratch->path);
-    assert_int_equal(vkf_directory_make(path, 0700), 0);
+    assert_int_equal(vkf__directory_make(path, 0700), 0);
     write_text(scratch, "main.comp", "#include \"deep.glsl\"\n#include \"include/deep.glsl\"\n");
     write_text(scratch, "include/deep.glsl", "deep\n#include \"beside.glsl\"\n#include \"types.h\"\n");
     write_text(scratch, "include/beside.glsl", "beside\n");

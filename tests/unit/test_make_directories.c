@@ -47,7 +47,7 @@ static int remove_directories(void **state)
     scratch_directory *scratch = *state;
     static const char *const made[] = {"a/b/c", "a/b/d", "a/b", "a"};
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
-        if (vkf_directory_remove(scratch_path(scratch, made[i])) != 0)
+        if (vkf__directory_remove(scratch_path(scratch, made[i])) != 0)
             return -1;
     return 0;
 }

@@ -28,10 +28,10 @@ static int meddled_flock(int directory, int operation)
 }
 
 #define flock(directory, operation) meddled_flock(directory, operation)
-#include "../../tools/program/system/directories_posix.c"
+#include "../../src/base/directories_posix.c"
 #undef flock
 
-#include "../../tools/program/quantize/new_directory.c"
+#include "../../src/io/new_directory.c"
 
 static int clean(void **state)
 {
@@ -50,7 +50,7 @@ static void put_file(const char *directory, const char *name)
     assert_int_equal(fclose(file), 0);
 }
 
-static void put_content(const vkf_new_directory *directory)
+static void put_content(const vkf__new_directory *directory)
 {
     char inner[600];
     put_file(directory->temporary, "a");
@@ -64,17 +64,17 @@ static void test_new_directory_appears_on_commit_alone(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
+    vkf__new_directory directory;
     char path[512], slashes[520];
     (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "out"));
     (void)snprintf(slashes, sizeof slashes, "%s//", path);
-    assert_int_equal(vkf_new_directory_open(&recording.host, slashes, &directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_open(&recording.host, slashes, &directory), VKF_OK);
     put_content(&directory);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_commit(&directory), VKF_OK);
     assert_int_equal(access(scratch_path(scratch, "out/inner/b"), F_OK), 0);
     assert_int_equal(scratch_list(scratch, 0), 1);
-    vkf_new_directory_discard(&directory);
+    vkf__new_directory_discard(&directory);
     assert_int_equal(recording.live, 0);
     assert_int_equal(recording.messages, 0);
 }
@@ -84,10 +84,10 @@ static void test_new_directory_discard_leaves_nothing(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
-    assert_int_equal(vkf_new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
+    vkf__new_directory directory;
+    assert_int_equal(vkf__new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
     put_content(&directory);
-    vkf_new_directory_discard(&directory);
+    vkf__new_directory_discard(&directory);
     assert_int_equal(scratch_list(scratch, 0), 0);
     assert_int_equal(recording.live, 0);
 }
@@ -97,16 +97,16 @@ static void test_new_directory_refuses_what_is_somebodys(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory = {0};
+    vkf__new_directory directory = {0};
     const char *path = scratch_write(scratch, "out", "x", 1);
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
     assert_non_null(strstr(recording.text, "out: is there already"));
     assert_true(unlink(path) == 0 && mkdir(path, 0777) == 0);
     put_file(path, "theirs");
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
     assert_int_equal(access(scratch_path(scratch, "out/theirs"), F_OK), 0);
     path = scratch_path(scratch, "no/where");
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
     assert_non_null(strstr(recording.text, "no/where: cannot be made: No such file"));
     assert_null(directory.host);
     assert_int_equal(recording.live, 0);
@@ -117,12 +117,12 @@ static void test_new_directory_takes_an_empty_one(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
+    vkf__new_directory directory;
     const char *path = scratch_path(scratch, "out");
     assert_int_equal(mkdir(path, 0777), 0);
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_OK);
     put_content(&directory);
-    assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_commit(&directory), VKF_OK);
     assert_int_equal(access(scratch_path(scratch, "out/a"), F_OK), 0);
 }
 
@@ -133,9 +133,9 @@ static void test_new_directory_refuses_paths_without_a_name(void **state)
     for (size_t i = 0; i <= sizeof paths / sizeof paths[0]; i++) {
         recording_host recording;
         recording_host_init(&recording);
-        vkf_new_directory directory = {0};
+        vkf__new_directory directory = {0};
         const char *path = i < sizeof paths / sizeof paths[0] ? paths[i] : scratch_path(scratch, "..");
-        assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
+        assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
         if (!strstr(recording.text, "is not the name of a directory that can be made"))
             fail_msg("'%s': %s", path, recording.text);
         assert_int_equal(recording.live, 0);
@@ -182,14 +182,14 @@ static void make_while(scratch_directory *scratch, void (*other)(int), size_t le
 {
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
+    vkf__new_directory directory;
     meddle = other;
-    assert_int_equal(vkf_new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
     assert_null(meddle);
     assert_true(stands_at((int)directory.hold, AT_FDCWD, directory.temporary));
     assert_int_equal(scratch_list(scratch, 0), 1 + left);
     put_content(&directory);
-    assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_commit(&directory), VKF_OK);
     assert_int_equal(access(scratch_path(scratch, "out/inner/b"), F_OK), 0);
     assert_int_equal(recording.messages, 0);
     assert_int_equal(recording.live, 0);
@@ -216,18 +216,18 @@ static void test_new_directory_leaves_one_that_took_a_stale_ones_name(void **sta
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
+    vkf__new_directory directory;
     char stale[512], path[512];
     (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "out"));
     (void)snprintf(stale, sizeof stale, "%s", scratch_path(scratch, ".out.vkformer-0123456789abcdef.tmp"));
     assert_int_equal(mkdir(stale, 0777), 0);
     meddle = replace_it;
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_OK);
     assert_int_equal(access(stale, F_OK), 0);
-    vkf_new_directory_discard(&directory);
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    vkf__new_directory_discard(&directory);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_OK);
     assert_int_equal(access(stale, F_OK), -1);
-    vkf_new_directory_discard(&directory);
+    vkf__new_directory_discard(&directory);
     assert_int_equal(scratch_list(scratch, 0), 0);
 }
 
@@ -239,8 +239,8 @@ static pid_t make_in_child(const char *path, int ready[2])
     if (child == 0) {
         recording_host recording;
         recording_host_init(&recording);
-        vkf_new_directory directory;
-        if (vkf_new_directory_open(&recording.host, path, &directory) != VKF_OK)
+        vkf__new_directory directory;
+        if (vkf__new_directory_open(&recording.host, path, &directory) != VKF_OK)
             _exit(1);
         put_content(&directory);
         (void)!write(ready[1], "r", 1);
@@ -259,23 +259,23 @@ static void test_new_directory_removes_what_the_dead_left(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf_new_directory directory;
+    vkf__new_directory directory;
     char path[512], other[512];
     int ready[2], result;
     (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "out"));
     (void)snprintf(other, sizeof other, "%s", scratch_path(scratch, "out2"));
     pid_t other_child = make_in_child(other, ready), child = make_in_child(path, ready);
     assert_int_equal(scratch_list(scratch, 0), 2);
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK); // while it lives
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_OK); // while it lives
     assert_int_equal(scratch_list(scratch, 0), 3);
-    vkf_new_directory_discard(&directory);
+    vkf__new_directory_discard(&directory);
     assert_int_equal(scratch_list(scratch, 0), 2);
     kill(child, SIGKILL);
     kill(other_child, SIGKILL);
     assert_true(waitpid(child, &result, 0) == child && waitpid(other_child, &result, 0) == other_child);
-    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_open(&recording.host, path, &directory), VKF_OK);
     assert_int_equal(scratch_list(scratch, 0), 2); // the other path's, and the new one
-    assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);
+    assert_int_equal(vkf__new_directory_commit(&directory), VKF_OK);
     assert_int_equal(recording.live, 0);
 }
 

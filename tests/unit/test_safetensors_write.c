@@ -115,6 +115,33 @@ static void test_safetensors_write_of_nothing(void **state)
     vkf__tensor_file_close(&file);
 }
 
+static vkf_status write_byte(void *user, size_t index, vkf__new_file *file)
+{
+    (void)index;
+    return vkf__new_file_write(file, user, 1);
+}
+
+static void test_safetensors_write_made_with_metadata(void **state)
+{
+    recording_host recording;
+    recording_host_init(&recording);
+    const vkf__stored_tensor tensor = {.name = "a", .type = VKF_STORED_U8, .rank = 1, .shape = {1}, .size_bytes = 1};
+    const char *path = scratch_path(*state, "made.safetensors");
+    json_t *metadata = json_pack("{s:s}", "format", "pt");
+    vkf__tensor_file *file = NULL;
+    uint8_t byte = 7, read = 0;
+    assert_int_equal(vkf__safetensors_write_made(&recording.host, path, &tensor, 1, metadata, write_byte, &byte),
+                     VKF_OK);
+    assert_int_equal(vkf__safetensors_open(&recording.host, path, &file), VKF_OK);
+    assert_int_equal(vkf__tensor_file_count(file), 1);
+    assert_int_equal(vkf__stored_read(vkf__tensor_file_at(file, 0), 0, 1, &read), VKF_OK);
+    assert_int_equal(read, byte);
+    assert_true(json_equal(vkf__tensor_file_metadata(file), metadata));
+    vkf__tensor_file_close(&file);
+    json_decref(metadata);
+    assert_int_equal(recording.live, 0);
+}
+
 static void test_safetensors_write_refuses_bad_tensors(void **state)
 {
     scratch_directory *scratch = *state;
@@ -242,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_safetensors_write_as_given_keeps_the_order),
         cmocka_unit_test(test_safetensors_write_is_read_back),
         cmocka_unit_test(test_safetensors_write_of_nothing),
+        cmocka_unit_test(test_safetensors_write_made_with_metadata),
         cmocka_unit_test(test_safetensors_write_refuses_bad_tensors),
         cmocka_unit_test(test_safetensors_write_where_it_cannot),
         cmocka_unit_test(test_safetensors_write_that_fails_keeps_the_old_file),

@@ -30,11 +30,11 @@ static void test_names_are_utf_8(void **state)
     assert_int_equal(info.kind, VKF_FILE_REGULAR);
     assert_int_equal(info.size_bytes, 3);
     assert_true(info.seconds > 1700000000); // 2023
-    vkf_listing *listing = vkf_listing_open(scratch->path);
+    vkf__listing *listing = vkf__listing_open(scratch->path);
     assert_non_null(listing);
-    assert_string_equal(vkf_listing_next(listing), NAME);
-    assert_null(vkf_listing_next(listing));
-    vkf_listing_close(listing);
+    assert_string_equal(vkf__listing_next(listing), NAME);
+    assert_null(vkf__listing_next(listing));
+    vkf__listing_close(listing);
     assert_int_equal(vkf__file_remove(scratch_path(scratch, NAME)), 0);
     assert_false(vkf__path_info(scratch_path(scratch, NAME), &info));
     assert_int_equal(errno, ENOENT);
@@ -122,18 +122,18 @@ static void test_a_held_directory_is_left_alone(void **state)
     intptr_t hold = VKF_NO_HOLD;
     (void)snprintf(held, sizeof held, "%s", scratch_path(scratch, "held"));
     (void)snprintf(inner, sizeof inner, "%s", scratch_path(scratch, "held/inner"));
-    assert_int_equal(vkf_directory_make_held(held, &hold), 0);
-    assert_int_equal(vkf_directory_make(inner, 0700), 0);
+    assert_int_equal(vkf__directory_make_held(held, &hold), 0);
+    assert_int_equal(vkf__directory_make(inner, 0700), 0);
     put(scratch_path(scratch, "held/inner/file"), "x");
-    vkf_directory_remove_unheld(scratch->path, "held");
+    vkf__directory_remove_unheld(scratch->path, "held");
     assert_int_equal(scratch_list(scratch, 0), 1);
     // Its name may change meanwhile, to that of an empty directory.
-    assert_int_equal(vkf_directory_make(scratch_path(scratch, "named"), 0700), 0);
-    assert_int_equal(vkf_directory_rename(held, scratch_path(scratch, "named")), 0);
-    vkf_directory_remove_unheld(scratch->path, "named");
+    assert_int_equal(vkf__directory_make(scratch_path(scratch, "named"), 0700), 0);
+    assert_int_equal(vkf__directory_rename(held, scratch_path(scratch, "named")), 0);
+    vkf__directory_remove_unheld(scratch->path, "named");
     assert_int_equal(scratch_list(scratch, 0), 1);
-    vkf_directory_release(hold);
-    vkf_directory_remove_unheld(scratch->path, "named");
+    vkf__directory_release(hold);
+    vkf__directory_remove_unheld(scratch->path, "named");
     assert_int_equal(scratch_list(scratch, 0), 0);
 }
 

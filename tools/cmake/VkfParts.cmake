@@ -39,7 +39,7 @@ set(vkf_text_sources text/*.c
     model/embedder.c model/generator.c model/id_check.c model/inspection.c model/results.c model/stop_strings.c
     model/text_model.c model/text_stream.c model/tokenizer_config.c
     api/public_embed.c api/public_generator.c api/public_tokenizer.c)
-set(vkf_models_sources io/*.c model/*.c vk/described.c
+set(vkf_models_sources io/*.c base/directories_*.c model/*.c vk/described.c
     api/device_description.c api/generate.c api/interop_session.c api/plan_dispatches.c api/public_model.c api/public_session.c
     api/public_session_tokens.c api/public_vocabulary.c)
 
@@ -51,7 +51,7 @@ set(vkf_train_families attention_grad grad_flat grad_rows train)
 set(vkf_train_kernels attention_train attention_grad attention_grad_pair attention_grad_pack layer_norm_grad layer_norm_grad_subgroup norm_stats norm_stats_subgroup column_sum softmax_grad
     softmax_grad_subgroup cross_entropy total clip adam sgd
     activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
-set(vkf_train_sources training/*.c base/id_order.c
+set(vkf_train_sources training/*.c base/id_order.c api/public_train.c
     op/activation.c op/activation_grad.c op/additive_grad.c op/attention_grad.c op/clip.c op/column_sum.c
     op/cross_entropy.c op/dropout.c op/embed_grad.c op/gate_grad.c op/layer_norm_grad.c op/optimiser.c op/pool_grad.c
     op/slices.c op/softmax_grad.c op/total.c
@@ -87,6 +87,7 @@ function(vkf_part_sources out directory part)
     foreach(other models text train)
         list(TRANSFORM vkf_${other}_sources PREPEND ${directory}/ OUTPUT_VARIABLE patterns)
         file(GLOB ${other} RELATIVE ${directory} ${patterns})
+        list(FILTER ${other} EXCLUDE REGEX ${VKF_OTHER_SYSTEMS_FILES})
     endforeach()
     list(REMOVE_ITEM models ${text})
     set(core ${ARGN})

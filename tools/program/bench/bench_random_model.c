@@ -9,7 +9,7 @@
 #include "base/system_file.h"
 #include "command/session_context.h"
 #include "io/safetensors.h"
-#include "system/directories.h"
+#include "base/directories.h"
 #include "system/terminal.h"
 
 enum { PAD, BOS, EOS, UNK };
@@ -182,7 +182,7 @@ vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options 
         return VKF_ERROR_FILE;
     }
     snprintf(directory, sizeof directory, "%s/vkformer-bench-XXXXXX", temporary);
-    const int error = vkf_directory_make_temporary(directory);
+    const int error = vkf__directory_make_temporary(directory);
     if (error != 0) {
         vkf_print_error("'%s' cannot be made for the weights: %s", directory, strerror(error));
         return VKF_ERROR_FILE;
@@ -192,7 +192,7 @@ vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options 
         add_all(&w);
         status = write_and_load(context, options, &w, path, precision, out_model);
     }
-    (void)vkf_directory_remove(directory);
+    (void)vkf__directory_remove(directory);
     release(&w);
     if (status != VKF_OK)
         vkf_print_error("a model of random weights cannot be made: %s", vkf_status_text(status));

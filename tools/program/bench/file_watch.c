@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/system_file.h"
 #include "command/options.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 #define POLL_NS 200000000u
 #define MAX_DEPTH 8
@@ -49,10 +49,10 @@ static bool walk(vkf_file_snapshot *snapshot, const char *folder, const char *be
     char path[1024];
     bool done = true;
     snprintf(path, sizeof path, "%s/%s", folder, below);
-    vkf_listing *listing = vkf_listing_open(path);
+    vkf__listing *listing = vkf__listing_open(path);
     if (!listing)
         return true;
-    for (const char *found; done && (found = vkf_listing_next(listing)) != NULL;) {
+    for (const char *found; done && (found = vkf__listing_next(listing)) != NULL;) {
         char name[512];
         vkf__file_info info, link;
         if (is_backup(found))
@@ -68,7 +68,7 @@ static bool walk(vkf_file_snapshot *snapshot, const char *folder, const char *be
         else if (info.kind == VKF_FILE_REGULAR)
             done = add(snapshot, name, &info);
     }
-    vkf_listing_close(listing);
+    vkf__listing_close(listing);
     return done;
 }
 

@@ -10,7 +10,7 @@
 #include "dump/dump_tensors.h"
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 struct vkf_dump {
     vkf__host host;
@@ -28,19 +28,19 @@ struct vkf_dump {
 // Files of another run must not pass for files of this one.
 static bool take_directory(vkf_dump *dump)
 {
-    int error = vkf_directory_make(dump->directory, 0777);
+    int error = vkf__directory_make(dump->directory, 0777);
     if (error == 0) {
         dump->made = true;
         return true;
     }
-    vkf_listing *listing = error == EEXIST ? vkf_listing_open(dump->directory) : NULL;
+    vkf__listing *listing = error == EEXIST ? vkf__listing_open(dump->directory) : NULL;
     if (!listing) {
         error = error == EEXIST ? errno : error;
         vkf_print_error("--dump: the directory '%.400s' cannot be made or read: %s", dump->directory, strerror(error));
         return false;
     }
-    bool empty = !vkf_listing_next(listing);
-    vkf_listing_close(listing);
+    bool empty = !vkf__listing_next(listing);
+    vkf__listing_close(listing);
     if (!empty)
         vkf_print_error("--dump: '%.400s' is not empty; name another directory, or remove what is in it",
                         dump->directory);
@@ -134,7 +134,7 @@ bool vkf_dump_end(vkf_dump **dump_place, bool whole)
     vkf_dump_tensors_clear(&dump->host, &dump->tensors);
     vkf_dump_names_free(&dump->host, &dump->names);
     if (dump->made)
-        (void)vkf_directory_remove(dump->directory); // removes only an empty directory
+        (void)vkf__directory_remove(dump->directory); // removes only an empty directory
     vkf__free(&dump->host, dump);
     *dump_place = NULL;
     return written;

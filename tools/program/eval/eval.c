@@ -12,7 +12,7 @@
 #include "io/file.h"
 #include "output/make_directories.h"
 #include "output/progress.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 // ---- command line
 
@@ -160,16 +160,16 @@ static void free_names(case_names *names)
 // All that is called case_*, sorted.
 static bool find_cases(const char *path, case_names *out_names)
 {
-    vkf_listing *listing = vkf_listing_open(path);
+    vkf__listing *listing = vkf__listing_open(path);
     bool added = true;
     if (!listing) {
         vkf_print_error("%s: cannot list the directory: %s", path, strerror(errno));
         return false;
     }
-    for (const char *name = vkf_listing_next(listing); name && added; name = vkf_listing_next(listing))
+    for (const char *name = vkf__listing_next(listing); name && added; name = vkf__listing_next(listing))
         if (strncmp(name, "case_", 5) == 0)
             added = add_name(out_names, name);
-    vkf_listing_close(listing);
+    vkf__listing_close(listing);
     if (!added)
         vkf_print_error("memory is exhausted");
     else if (out_names->count > 0)
@@ -213,7 +213,7 @@ static void report_failure(eval_run *run, const char *name, const char *kind, vk
 static vkf_status save_case(const vkf_eval_case *c, const char *result_directory)
 {
     const vkf__host *host = c->settings.host;
-    const int error = vkf_directory_make(result_directory, 0777);
+    const int error = vkf__directory_make(result_directory, 0777);
     if (error != 0 && error != EEXIST)
         return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot make the directory: %s", result_directory, strerror(error));
     char *path = join(result_directory, "out.safetensors");

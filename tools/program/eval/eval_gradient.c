@@ -8,11 +8,8 @@
 #include "op/run_once.h"
 #include "op/softmax.h"
 
-#define MAX_NAME 160
-
-// prefix + middle + name in memory of the case's.
-static vkf_status make_name(vkf_eval_gradients *g, const char *prefix, const char *middle, const char *name,
-                            char **out_name)
+vkf_status vkf__eval_gradient_name(vkf_eval_gradients *g, const char *prefix, const char *middle, const char *name,
+                                   char **out_name)
 {
     const size_t length = strlen(prefix) + strlen(middle) + strlen(name) + 1;
     void *text = NULL;
@@ -36,7 +33,7 @@ static vkf_status add_gradient(vkf_eval_gradients *g, const char *prefix, const 
 {
     char *full_name = NULL;
     vkf_tensor tensor;
-    VKF_RETURN_IF_ERROR(make_name(g, "grad_", prefix, name, &full_name));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, "grad_", prefix, name, &full_name));
     VKF_RETURN_IF_ERROR(add_result(g, full_name, dims, &tensor));
     *out_span = vkf__span_of(&tensor);
     return VKF_OK;
@@ -71,7 +68,7 @@ vkf_status vkf__eval_gradient_output(vkf_eval_gradients *g, const char *name, vk
     *out_leaf = (vkf_eval_leaf){0};
     VKF_RETURN_IF_ERROR(add_result(g, name, dims, &tensor));
     out_leaf->span = vkf__span_of(&tensor);
-    VKF_RETURN_IF_ERROR(make_name(g, "grad_", "", name, &upstream_name));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, "grad_", "", name, &upstream_name));
     if (!vkf__eval_peek(g->c, upstream_name))
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__eval_input(g->c, upstream_name, dims, &tensor));
@@ -157,6 +154,14 @@ static const struct gradient_kind {
     {"rmsnorm", vkf__eval_gradient_rmsnorm},
     {"activation", vkf__eval_gradient_activation},
     {"gate", vkf__eval_gradient_gate},
+    {"transformer", vkf__eval_gradient_transformer},
+    {"gemm", vkf__eval_gradient_gemm},
+    {"softmax", vkf__eval_gradient_softmax},
+    {"permute", vkf__eval_gradient_permute},
+    {"sdpa", vkf__eval_gradient_sdpa},
+    {"additive_attention", vkf__eval_gradient_additive_attention},
+    {"embedding", vkf__eval_gradient_embedding},
+    {"cross_entropy", vkf__eval_gradient_cross_entropy},
 };
 
 static const struct gradient_kind *find_kind(const char *of)

@@ -25,6 +25,9 @@ typedef struct vkf_eval_gradients {
     size_t result_count, result_capacity;
 } vkf_eval_gradients;
 
+// prefix + middle + name, in the case's memory.
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_name(vkf_eval_gradients *g, const char *prefix, const char *middle,
+                                                  const char *name, char **out_name);
 // An input or a weight with its gradient, which becomes a result. One that the file does not have is an error, or with
 // `optional` absent.
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_input(vkf_eval_gradients *g, const char *name, vkf_eval_dims dims,
@@ -48,7 +51,9 @@ VKF_MUST_CHECK vkf_status vkf__eval_state_output(vkf_eval_gradients *g, vkf__val
 // Runs what `emit` states with `args` and back, and collects the results.
 VKF_MUST_CHECK vkf_status vkf__eval_run_gradients(vkf_eval_gradients *g, vkf__emit_fn emit, const void *args);
 
-// Layers (eval_gradient_layers.c) and operators (eval_gradient_ops.c).
+// Models (eval_gradient_models.c), layers (eval_gradient_layers.c) and operators (eval_gradient_ops.c,
+// eval_gradient_products.c, eval_gradient_tokens.c).
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_transformer(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_mha(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_encoder_layer(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_decoder_layer(vkf_eval_gradients *g);
@@ -56,5 +61,12 @@ VKF_MUST_CHECK vkf_status vkf__eval_gradient_layernorm(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_rmsnorm(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_activation(vkf_eval_gradients *g);
 VKF_MUST_CHECK vkf_status vkf__eval_gradient_gate(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_gemm(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_softmax(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_permute(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_sdpa(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_additive_attention(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_embedding(vkf_eval_gradients *g);
+VKF_MUST_CHECK vkf_status vkf__eval_gradient_cross_entropy(vkf_eval_gradients *g);
 
 #endif

@@ -1,10 +1,9 @@
 // Gradients of attention blocks and of encoder and decoder layers.
-#include "eval/eval_gradient.h"
+#include "eval/eval_gradient_layers.h"
 
 #include <string.h>
 
 #include "layer/projection.h"
-#include "training/layers.h"
 
 // A part of a packed weight and of its gradient.
 static void put_part(const vkf_eval_leaf *leaf, uint64_t first, uint64_t count, vkf__span *out_span,
@@ -84,13 +83,8 @@ static vkf__attention_block block_of(const vkf_eval_case *c, uint32_t embed_dim,
     };
 }
 
-typedef struct mask_spans {
-    vkf_attention_mask desc;
-    vkf__span mask, key_mask;
-} mask_spans;
-
-static vkf_status read_masks(vkf_eval_gradients *g, const char *mask, const char *key_mask,
-                             const vkf_eval_attention_sizes *sizes, mask_spans *out)
+vkf_status vkf__eval_gradient_masks(vkf_eval_gradients *g, const char *mask, const char *key_mask,
+                                    const vkf_eval_attention_sizes *sizes, vkf_eval_mask_spans *out)
 {
     vkf_eval_masks masks = {0};
     VKF_RETURN_IF_ERROR(vkf__eval_masks(g->c, mask, key_mask, sizes, &masks));
@@ -104,8 +98,8 @@ static vkf_status read_masks(vkf_eval_gradients *g, const char *mask, const char
 typedef struct mha_case {
     vkf_eval_gradients *g;
     vkf__attention_block block;
-    vkf__attention_spans gradients;
-    mask_spans masks;
+    vkf__attention_gradients gradients;
+    vkf_eval_mask_spans masks;
     vkf_eval_leaf query, key, value, output;
     vkf_eval_leaf weights; // absent where the case does not ask for them
     bool itself;
@@ -161,7 +155,7 @@ static vkf_status read_mha(vkf_eval_gradients *g, mha_case *m)
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "src_len", &m->keys));
     VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "self_attention", &m->itself));
     const vkf_eval_attention_sizes sizes = {m->batch, heads, m->queries, m->keys};
-    VKF_RETURN_IF_ERROR(read_masks(g, "attn_mask", "key_padding_mask", &sizes, &m->masks));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_masks(g, "attn_mask", "key_padding_mask", &sizes, &m->masks));
     m->block = block_of(c, embed_dim, heads, &m->masks.desc);
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "kdim", &m->block.kdim));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "vdim", &m->block.vdim));
@@ -181,7 +175,7 @@ vkf_status vkf__eval_gradient_mha(vkf_eval_gradients *g)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "key", VKF_DIMS(b, s, m.block.kdim), &m.key));
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "value", VKF_DIMS(b, s, m.block.vdim), &m.value));
     }
-    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients));
+    VKF_RETURN_IF_ERROR(attention_weights(g, "", &m.block, &m.gradients.params));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", VKF_DIMS(b, l, e), &m.output));
     if (strcmp(weights, "average") == 0)
         VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(
@@ -191,58 +185,58 @@ vkf_status vkf__eval_gradient_mha(vkf_eval_gradients *g)
 
 // ---- layers
 
-typedef struct layer_case {
-    vkf_eval_gradients *g;
-    vkf_eval_architecture architecture;
-    vkf__transformer_block block;
-    vkf__transformer_gradients gradients;
-    mask_spans self, cross;
-    vkf_eval_leaf x, memory, output;
-    uint32_t queries, keys; // keys 0: an encoder layer
-} layer_case;
-
-static vkf_status emit_layer(vkf__work *work, const void *args)
+vkf_status vkf__eval_state_layer(vkf_eval_gradients *g, const vkf_eval_layer *l, vkf__value x, vkf__value memory,
+                                 vkf__value *out_value)
 {
-    const layer_case *l = args;
-    (void)work;
-    const uint32_t batch = l->architecture.batch, d_model = l->block.d_model;
-    const vkf__attention_sizes self = vkf__uncached(batch, l->queries, l->queries),
-                               cross = vkf__uncached(batch, l->queries, l->keys);
-    vkf__transformer_operands operands = {.mask = l->self.mask,
-                                          .key_mask = l->self.key_mask,
-                                          .memory_mask = l->cross.mask,
-                                          .memory_key_mask = l->cross.key_mask};
-    vkf__value out;
-    VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(l->g, &l->x, batch * l->queries, d_model, &operands.x));
-    if (l->keys > 0)
-        VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(l->g, &l->memory, batch * l->keys, d_model, &operands.memory));
-    VKF_RETURN_IF_ERROR(vkf__state_transformer_layer(&l->g->tape, &l->block, &l->gradients, &operands, &self, &cross,
-                                                     &out));
-    return vkf__eval_state_output(l->g, out, &l->output);
+    const vkf__attention_sizes self = vkf__uncached(l->batch, l->queries, l->queries),
+                               cross = vkf__uncached(l->batch, l->queries, l->keys);
+    const vkf__transformer_operands operands = {.x = x,
+                                                .memory = memory,
+                                                .mask = l->self.mask,
+                                                .key_mask = l->self.key_mask,
+                                                .memory_mask = l->cross.mask,
+                                                .memory_key_mask = l->cross.key_mask};
+    return vkf__state_transformer_layer(&g->tape, &l->block, &l->gradients, &operands, &self, &cross, out_value);
 }
 
-static vkf_status read_norm(vkf_eval_gradients *g, const char *prefix, uint32_t d_model, vkf__norm_block *out_norm,
-                            vkf__norm_block *out_gradients)
+static vkf_status norm(vkf_eval_gradients *g, const char *prefix, const char *name, vkf_eval_layer *l, uint32_t index)
 {
-    VKF_RETURN_IF_ERROR(
-        projection(g, prefix, "weight", VKF_DIMS(d_model), false, &out_norm->weight, &out_gradients->weight));
-    return projection(g, prefix, "bias", VKF_DIMS(d_model), false, &out_norm->bias, &out_gradients->bias);
+    vkf__norm_block *to = &l->block.norm[index], *gradients = &l->gradients.norm[index];
+    const vkf_eval_dims dims = VKF_DIMS(l->block.d_model);
+    char *full = NULL;
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, prefix, name, ".", &full));
+    VKF_RETURN_IF_ERROR(projection(g, full, "weight", dims, false, &to->weight, &gradients->weight));
+    return projection(g, full, "bias", dims, false, &to->bias, &gradients->bias);
 }
 
-static vkf_status read_feed_forward(vkf_eval_gradients *g, layer_case *l)
+static vkf_status feed_forward(vkf_eval_gradients *g, const char *prefix, vkf_eval_layer *l)
 {
     vkf__feed_forward_block *ff = &l->block.feed_forward;
     vkf__transformer_gradients *to = &l->gradients;
     const uint32_t e = ff->d_model, f = ff->dim_feedforward;
-    VKF_RETURN_IF_ERROR(projection(g, "linear1.", "weight", VKF_DIMS(f, e), false, &ff->weight1, &to->weight1));
-    VKF_RETURN_IF_ERROR(projection(g, "linear1.", "bias", VKF_DIMS(f), false, &ff->bias1, &to->bias1));
-    VKF_RETURN_IF_ERROR(projection(g, "linear2.", "weight", VKF_DIMS(e, f), false, &ff->weight2, &to->weight2));
-    return projection(g, "linear2.", "bias", VKF_DIMS(e), false, &ff->bias2, &to->bias2);
+    VKF_RETURN_IF_ERROR(
+        projection(g, prefix, "linear1.weight", VKF_DIMS(f, e), false, &ff->weight1, &to->weight1));
+    VKF_RETURN_IF_ERROR(projection(g, prefix, "linear1.bias", VKF_DIMS(f), false, &ff->bias1, &to->bias1));
+    VKF_RETURN_IF_ERROR(
+        projection(g, prefix, "linear2.weight", VKF_DIMS(e, f), false, &ff->weight2, &to->weight2));
+    return projection(g, prefix, "linear2.bias", VKF_DIMS(e), false, &ff->bias2, &to->bias2);
 }
 
-static vkf_status read_layer(vkf_eval_gradients *g, layer_case *l)
+static vkf_status cross_attention(vkf_eval_gradients *g, const char *prefix, const vkf_eval_architecture *a,
+                                  vkf_eval_layer *l)
 {
-    const vkf_eval_architecture *a = &l->architecture;
+    char *full = NULL;
+    l->block.cross = block_of(g->c, a->d_model, a->num_heads, &l->cross.desc);
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, prefix, "multihead_attn", ".", &full));
+    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.cross, &l->gradients.cross.params));
+    return norm(g, prefix, "norm3", l, 2);
+}
+
+vkf_status vkf__eval_gradient_layer(vkf_eval_gradients *g, const char *prefix, const vkf_eval_architecture *a,
+                                    vkf_eval_layer *l)
+{
+    char *full = NULL;
+    l->batch = a->batch;
     l->block.d_model = a->d_model;
     l->block.norm_first = a->norm_first;
     l->block.layer_norm_eps = a->layer_norm_eps;
@@ -254,46 +248,65 @@ static vkf_status read_layer(vkf_eval_gradients *g, layer_case *l)
         .activation = a->activation,
         .dtype = VKF_DTYPE_F32,
     };
-    VKF_RETURN_IF_ERROR(attention_weights(g, "self_attn.", &l->block.self, &l->gradients.self));
-    VKF_RETURN_IF_ERROR(read_feed_forward(g, l));
-    VKF_RETURN_IF_ERROR(read_norm(g, "norm1.", a->d_model, &l->block.norm[0], &l->gradients.norm[0]));
-    return read_norm(g, "norm2.", a->d_model, &l->block.norm[1], &l->gradients.norm[1]);
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_name(g, prefix, "self_attn", ".", &full));
+    VKF_RETURN_IF_ERROR(attention_weights(g, full, &l->block.self, &l->gradients.self.params));
+    VKF_RETURN_IF_ERROR(feed_forward(g, prefix, l));
+    VKF_RETURN_IF_ERROR(norm(g, prefix, "norm1", l, 0));
+    VKF_RETURN_IF_ERROR(norm(g, prefix, "norm2", l, 1));
+    return l->keys > 0 ? cross_attention(g, prefix, a, l) : VKF_OK;
+}
+
+typedef struct layer_case {
+    vkf_eval_gradients *g;
+    vkf_eval_layer layer;
+    vkf_eval_leaf x, memory, output;
+} layer_case;
+
+static vkf_status emit_layer(vkf__work *work, const void *args)
+{
+    const layer_case *c = args;
+    const vkf_eval_layer *l = &c->layer;
+    (void)work;
+    vkf__value x, memory = 0, out;
+    VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(c->g, &c->x, l->batch * l->queries, l->block.d_model, &x));
+    if (l->keys > 0)
+        VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(c->g, &c->memory, l->batch * l->keys, l->block.d_model, &memory));
+    VKF_RETURN_IF_ERROR(vkf__eval_state_layer(c->g, l, x, memory, &out));
+    return vkf__eval_state_output(c->g, out, &c->output);
 }
 
 vkf_status vkf__eval_gradient_encoder_layer(vkf_eval_gradients *g)
 {
-    layer_case l = {.g = g};
-    VKF_RETURN_IF_ERROR(vkf__eval_architecture(g->c, &l.architecture));
-    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "src_len", &l.queries));
-    const vkf_eval_architecture *a = &l.architecture;
-    const vkf_eval_attention_sizes sizes = {a->batch, a->num_heads, l.queries, l.queries};
-    const vkf_eval_dims stream = VKF_DIMS(a->batch, l.queries, a->d_model);
-    VKF_RETURN_IF_ERROR(read_masks(g, "src_mask", "src_key_padding_mask", &sizes, &l.self));
-    VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "src", stream, &l.x));
-    VKF_RETURN_IF_ERROR(read_layer(g, &l));
-    VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", stream, &l.output));
-    return vkf__eval_run_gradients(g, emit_layer, &l);
+    layer_case c = {.g = g};
+    vkf_eval_layer *l = &c.layer;
+    vkf_eval_architecture a;
+    VKF_RETURN_IF_ERROR(vkf__eval_architecture(g->c, &a));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "src_len", &l->queries));
+    const vkf_eval_attention_sizes sizes = {a.batch, a.num_heads, l->queries, l->queries};
+    const vkf_eval_dims stream = VKF_DIMS(a.batch, l->queries, a.d_model);
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_masks(g, "src_mask", "src_key_padding_mask", &sizes, &l->self));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "src", stream, &c.x));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_layer(g, "", &a, l));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", stream, &c.output));
+    return vkf__eval_run_gradients(g, emit_layer, &c);
 }
 
 vkf_status vkf__eval_gradient_decoder_layer(vkf_eval_gradients *g)
 {
-    layer_case l = {.g = g};
-    VKF_RETURN_IF_ERROR(vkf__eval_architecture(g->c, &l.architecture));
-    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "tgt_len", &l.queries));
-    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "src_len", &l.keys));
-    const vkf_eval_architecture *a = &l.architecture;
-    const vkf_eval_attention_sizes self = {a->batch, a->num_heads, l.queries, l.queries},
-                                   cross = {a->batch, a->num_heads, l.queries, l.keys};
-    const vkf_eval_dims stream = VKF_DIMS(a->batch, l.queries, a->d_model);
-    VKF_RETURN_IF_ERROR(read_masks(g, "tgt_mask", "tgt_key_padding_mask", &self, &l.self));
-    VKF_RETURN_IF_ERROR(read_masks(g, "memory_mask", "memory_key_padding_mask", &cross, &l.cross));
-    VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "tgt", stream, &l.x));
-    VKF_RETURN_IF_ERROR(
-        vkf__eval_gradient_input(g, "memory", VKF_DIMS(a->batch, l.keys, a->d_model), &l.memory));
-    VKF_RETURN_IF_ERROR(read_layer(g, &l));
-    l.block.cross = block_of(g->c, a->d_model, a->num_heads, &l.cross.desc);
-    VKF_RETURN_IF_ERROR(attention_weights(g, "multihead_attn.", &l.block.cross, &l.gradients.cross));
-    VKF_RETURN_IF_ERROR(read_norm(g, "norm3.", a->d_model, &l.block.norm[2], &l.gradients.norm[2]));
-    VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", stream, &l.output));
-    return vkf__eval_run_gradients(g, emit_layer, &l);
+    layer_case c = {.g = g};
+    vkf_eval_layer *l = &c.layer;
+    vkf_eval_architecture a;
+    VKF_RETURN_IF_ERROR(vkf__eval_architecture(g->c, &a));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "tgt_len", &l->queries));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "src_len", &l->keys));
+    const vkf_eval_attention_sizes self = {a.batch, a.num_heads, l->queries, l->queries},
+                                   cross = {a.batch, a.num_heads, l->queries, l->keys};
+    const vkf_eval_dims stream = VKF_DIMS(a.batch, l->queries, a.d_model);
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_masks(g, "tgt_mask", "tgt_key_padding_mask", &self, &l->self));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_masks(g, "memory_mask", "memory_key_padding_mask", &cross, &l->cross));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "tgt", stream, &c.x));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "memory", VKF_DIMS(a.batch, l->keys, a.d_model), &c.memory));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_layer(g, "", &a, l));
+    VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "output", stream, &c.output));
+    return vkf__eval_run_gradients(g, emit_layer, &c);
 }

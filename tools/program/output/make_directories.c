@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/system_file.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 // 0 where a directory is at the path afterwards, whoever made it.
 static int make_one(const char *path, unsigned mode)
 {
     vkf__file_info info;
-    const int error = vkf_directory_make(path, mode);
+    const int error = vkf__directory_make(path, mode);
     if (error == 0 || !vkf__path_info(path, &info))
         return error;
     return info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;

@@ -1,5 +1,5 @@
 // Makes a directory under a temporary name, and renames it when it is complete.
-#include "quantize/new_directory.h"
+#include "io/new_directory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/system_file.h"
 #include "io/new_file.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 #define SUFFIX ".tmp"
 
@@ -43,13 +43,13 @@ static void remove_all_stale(const char *path, const char *prefix)
     const size_t directory_bytes = vkf__path_directory_bytes(path);
     if (directory_bytes > 0)
         snprintf(parent, sizeof parent, "%.*s", (int)directory_bytes, path);
-    vkf_listing *listing = vkf_listing_open(parent);
+    vkf__listing *listing = vkf__listing_open(parent);
     if (!listing)
         return;
-    for (const char *name = vkf_listing_next(listing); name; name = vkf_listing_next(listing))
+    for (const char *name = vkf__listing_next(listing); name; name = vkf__listing_next(listing))
         if (is_temporary(name, prefix))
-            vkf_directory_remove_unheld(parent, name);
-    vkf_listing_close(listing);
+            vkf__directory_remove_unheld(parent, name);
+    vkf__listing_close(listing);
 }
 
 // ---- making
@@ -65,15 +65,15 @@ static vkf_status check_free(const vkf__host *host, const char *path)
                          "\"%s\": is not the name of a directory that can be made; give it a name of its own", path);
     if (!vkf__entry_info(path, &info))
         return errno == ENOENT ? VKF_OK : fail_path(host, path, errno);
-    vkf_listing *listing = info.kind == VKF_FILE_DIRECTORY ? vkf_listing_open(path) : NULL;
-    const bool empty = listing && !vkf_listing_next(listing);
-    vkf_listing_close(listing);
+    vkf__listing *listing = info.kind == VKF_FILE_DIRECTORY ? vkf__listing_open(path) : NULL;
+    const bool empty = listing && !vkf__listing_next(listing);
+    vkf__listing_close(listing);
     if (empty)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_FILE, "%s: is there already; name a directory that is not, or is empty", path);
 }
 
-static vkf_status make_temporary(vkf_new_directory *directory, const char *prefix)
+static vkf_status make_temporary(vkf__new_directory *directory, const char *prefix)
 {
     int error = EEXIST;
     for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
@@ -81,7 +81,7 @@ static vkf_status make_temporary(vkf_new_directory *directory, const char *prefi
         directory->temporary = NULL;
         VKF_RETURN_IF_ERROR(
             vkf__temporary_path(directory->host, directory->path, prefix, attempt, &directory->temporary));
-        error = vkf_directory_make_held(directory->temporary, &directory->hold);
+        error = vkf__directory_make_held(directory->temporary, &directory->hold);
     }
     if (error != 0) {
         vkf__free(directory->host, directory->temporary);
@@ -91,10 +91,10 @@ static vkf_status make_temporary(vkf_new_directory *directory, const char *prefi
     return VKF_OK;
 }
 
-vkf_status vkf_new_directory_open(const vkf__host *host, const char *path, vkf_new_directory *out_directory)
+vkf_status vkf__new_directory_open(const vkf__host *host, const char *path, vkf__new_directory *out_directory)
 {
     vkf_status status = VKF_OK;
-    vkf_new_directory directory = {.host = host, .hold = VKF_NO_HOLD};
+    vkf__new_directory directory = {.host = host, .hold = VKF_NO_HOLD};
     char *prefix = NULL;
     size_t bytes = strlen(path);
     VKF_STRDUP(host, directory.path, path);
@@ -105,35 +105,35 @@ vkf_status vkf_new_directory_open(const vkf__host *host, const char *path, vkf_n
     remove_all_stale(directory.path, prefix);
     VKF_TRY(make_temporary(&directory, prefix));
     *out_directory = directory;
-    directory = (vkf_new_directory){0};
+    directory = (vkf__new_directory){0};
 fail:
     vkf__free(host, prefix);
-    vkf_new_directory_discard(&directory);
+    vkf__new_directory_discard(&directory);
     return status;
 }
 
-vkf_status vkf_new_directory_commit(vkf_new_directory *directory)
+vkf_status vkf__new_directory_commit(vkf__new_directory *directory)
 {
     vkf_status status = VKF_OK;
-    const int error = vkf_directory_rename(directory->temporary, directory->path);
+    const int error = vkf__directory_rename(directory->temporary, directory->path);
     if (error != 0) {
         status = fail_path(directory->host, directory->path, error);
     } else {
         vkf__free(directory->host, directory->temporary);
         directory->temporary = NULL;
     }
-    vkf_new_directory_discard(directory);
+    vkf__new_directory_discard(directory);
     return status;
 }
 
-void vkf_new_directory_discard(vkf_new_directory *directory)
+void vkf__new_directory_discard(vkf__new_directory *directory)
 {
     if (!directory->host)
         return;
     if (directory->temporary)
-        vkf_directory_remove_held(directory->temporary, directory->hold);
-    vkf_directory_release(directory->hold);
+        vkf__directory_remove_held(directory->temporary, directory->hold);
+    vkf__directory_release(directory->hold);
     vkf__free(directory->host, directory->temporary);
     vkf__free(directory->host, directory->path);
-    *directory = (vkf_new_directory){0};
+    *directory = (vkf__new_directory){0};
 }

@@ -1,27 +1,27 @@
 // A directory that appears under its name only when it is complete.
-#ifndef VKF_PROGRAM_NEW_DIRECTORY_H
-#define VKF_PROGRAM_NEW_DIRECTORY_H
+#ifndef VKF_IO_NEW_DIRECTORY_H
+#define VKF_IO_NEW_DIRECTORY_H
 
 #include "base/host.h"
 
-typedef struct vkf_new_directory {
+typedef struct vkf__new_directory {
     const vkf__host *host;
     char *path;      // without trailing slashes
     char *temporary; // the directory in which its files are made
     intptr_t hold;   // while it lasts, others know that a process is at work in it
-} vkf_new_directory;
+} vkf__new_directory;
 
 // Makes the temporary directory beside `path`, and removes what killed runs left there for the same path. `path` is an
 // empty directory or does not exist yet. Statuses: FILE (the path is in use, its last part is not a name, or the
 // system's reason), OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf_new_directory_open(const vkf__host *host, const char *path,
-                                                 vkf_new_directory *out_directory);
+VKF_MUST_CHECK vkf_status vkf__new_directory_open(const vkf__host *host, const char *path,
+                                                 vkf__new_directory *out_directory);
 
 // Gives the directory its name. It is closed on success and on failure; after a failure it is removed with all its
 // files.
-VKF_MUST_CHECK vkf_status vkf_new_directory_commit(vkf_new_directory *directory);
+VKF_MUST_CHECK vkf_status vkf__new_directory_commit(vkf__new_directory *directory);
 
 // Removes the directory with all its files. Does nothing after a commit, and for {0}.
-void vkf_new_directory_discard(vkf_new_directory *directory);
+void vkf__new_directory_discard(vkf__new_directory *directory);
 
 #endif

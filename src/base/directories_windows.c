@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "base/system_file.h"
 #include "base/windows_names.h"
-#include "system/directories.h"
+#include "base/directories.h"
 
 #define MOST_DEPTH 4 // of nested directories that are removed
 #define PATH_BYTES 4096
@@ -37,24 +37,24 @@ static BOOL WINAPI create_directory(const wchar_t *path)
     return CreateDirectoryW(path, NULL);
 }
 
-int vkf_directory_make(const char *path, unsigned mode)
+int vkf__directory_make(const char *path, unsigned mode)
 {
     (void)mode;
     return call(create_directory, path);
 }
 
-int vkf_directory_remove(const char *path)
+int vkf__directory_remove(const char *path)
 {
     return call(RemoveDirectoryW, path);
 }
 
-int vkf_directory_rename(const char *from, const char *to)
+int vkf__directory_rename(const char *from, const char *to)
 {
-    (void)vkf_directory_remove(to); // Windows replaces no directory
+    (void)vkf__directory_remove(to); // Windows replaces no directory
     return vkf__path_rename(from, to) == 0 ? 0 : errno;
 }
 
-int vkf_directory_make_temporary(char *path)
+int vkf__directory_make_temporary(char *path)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     char *end = path + strlen(path) - strlen("XXXXXX");
@@ -63,24 +63,24 @@ int vkf_directory_make_temporary(char *path)
         uint64_t number = (uint64_t)vkf__now_ns() ^ (uint64_t)vkf__process_id() << 20 ^ attempt;
         for (size_t i = 0; i < strlen("XXXXXX"); i++, number /= strlen(letters))
             end[i] = letters[number % strlen(letters)];
-        error = vkf_directory_make(path, 0700);
+        error = vkf__directory_make(path, 0700);
     }
     return error;
 }
 
 // ---- listing
 
-struct vkf_listing {
+struct vkf__listing {
     HANDLE handle;
     WIN32_FIND_DATAW entry;
     bool waiting; // an entry was found and is not given yet
     char *name;
 };
 
-vkf_listing *vkf_listing_open(const char *path)
+vkf__listing *vkf__listing_open(const char *path)
 {
     char pattern[PATH_BYTES];
-    vkf_listing *listing = calloc(1, sizeof *listing);
+    vkf__listing *listing = calloc(1, sizeof *listing);
     wchar_t *wide = NULL;
     if (!listing)
         return NULL;
@@ -104,7 +104,7 @@ vkf_listing *vkf_listing_open(const char *path)
     return NULL;
 }
 
-const char *vkf_listing_next(vkf_listing *listing)
+const char *vkf__listing_next(vkf__listing *listing)
 {
     for (;;) {
         if (!listing->waiting && !FindNextFileW(listing->handle, &listing->entry))
@@ -119,7 +119,7 @@ const char *vkf_listing_next(vkf_listing *listing)
     }
 }
 
-void vkf_listing_close(vkf_listing *listing)
+void vkf__listing_close(vkf__listing *listing)
 {
     if (!listing)
         return;
@@ -134,20 +134,20 @@ static void remove_content(const char *path, int depth)
 {
     char inner[PATH_BYTES];
     vkf__file_info info;
-    vkf_listing *listing = vkf_listing_open(path);
+    vkf__listing *listing = vkf__listing_open(path);
     if (!listing)
         return;
-    for (const char *name = vkf_listing_next(listing); name; name = vkf_listing_next(listing)) {
+    for (const char *name = vkf__listing_next(listing); name; name = vkf__listing_next(listing)) {
         if (snprintf(inner, sizeof inner, "%s/%s", path, name) >= (int)sizeof inner || !vkf__entry_info(inner, &info))
             continue;
         if (info.kind != VKF_FILE_DIRECTORY) {
             (void)vkf__file_remove(inner);
         } else if (depth > 0) {
             remove_content(inner, depth - 1);
-            (void)vkf_directory_remove(inner);
+            (void)vkf__directory_remove(inner);
         }
     }
-    vkf_listing_close(listing);
+    vkf__listing_close(listing);
 }
 
 // Two such handles exclude each other. Neither listing the directory nor making files in it needs to share what these
@@ -168,31 +168,31 @@ static int hold(const char *path, intptr_t *out_hold)
     return 0;
 }
 
-int vkf_directory_make_held(const char *path, intptr_t *out_hold)
+int vkf__directory_make_held(const char *path, intptr_t *out_hold)
 {
-    const int error = vkf_directory_make(path, 0777);
+    const int error = vkf__directory_make(path, 0777);
     return error != 0 ? error : hold(path, out_hold) == 0 ? 0 : EEXIST;
 }
 
-void vkf_directory_remove_held(const char *path, intptr_t held)
+void vkf__directory_remove_held(const char *path, intptr_t held)
 {
     if (held != VKF_NO_HOLD)
         remove_content(path, MOST_DEPTH);
-    (void)vkf_directory_remove(path);
+    (void)vkf__directory_remove(path);
 }
 
-void vkf_directory_release(intptr_t held)
+void vkf__directory_release(intptr_t held)
 {
     if (held != VKF_NO_HOLD)
         (void)CloseHandle((HANDLE)held);
 }
 
-void vkf_directory_remove_unheld(const char *parent, const char *name)
+void vkf__directory_remove_unheld(const char *parent, const char *name)
 {
     char path[PATH_BYTES];
     intptr_t held = VKF_NO_HOLD;
     if (snprintf(path, sizeof path, "%s/%s", parent, name) >= (int)sizeof path || hold(path, &held) != 0)
         return;
-    vkf_directory_remove_held(path, held);
-    vkf_directory_release(held);
+    vkf__directory_remove_held(path, held);
+    vkf__directory_release(held);
 }

@@ -10,39 +10,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "system/directories.h"
+#include "base/directories.h"
 
 #define MOST_DEPTH 4 // of nested directories that are removed
 
-int vkf_directory_make(const char *path, unsigned mode)
+int vkf__directory_make(const char *path, unsigned mode)
 {
     return mkdir(path, (mode_t)mode) == 0 ? 0 : errno;
 }
 
-int vkf_directory_remove(const char *path)
+int vkf__directory_remove(const char *path)
 {
     return rmdir(path) == 0 ? 0 : errno;
 }
 
-int vkf_directory_rename(const char *from, const char *to)
+int vkf__directory_rename(const char *from, const char *to)
 {
     return rename(from, to) == 0 ? 0 : errno;
 }
 
-int vkf_directory_make_temporary(char *path)
+int vkf__directory_make_temporary(char *path)
 {
     return mkdtemp(path) ? 0 : errno;
 }
 
 // ---- listing
 
-struct vkf_listing {
+struct vkf__listing {
     DIR *stream;
 };
 
-vkf_listing *vkf_listing_open(const char *path)
+vkf__listing *vkf__listing_open(const char *path)
 {
-    vkf_listing *listing = malloc(sizeof *listing);
+    vkf__listing *listing = malloc(sizeof *listing);
     if (!listing)
         return NULL;
     listing->stream = opendir(path);
@@ -63,12 +63,12 @@ static const char *next_name(DIR *stream)
     return NULL;
 }
 
-const char *vkf_listing_next(vkf_listing *listing)
+const char *vkf__listing_next(vkf__listing *listing)
 {
     return next_name(listing->stream);
 }
 
-void vkf_listing_close(vkf_listing *listing)
+void vkf__listing_close(vkf__listing *listing)
 {
     if (listing)
         closedir(listing->stream);
@@ -113,7 +113,7 @@ static bool stands_at(int directory, int parent, const char *name)
 
 // Before the lock is taken, another process may believe that the directory is stale, and remove it or be about to: that
 // is EEXIST, too.
-int vkf_directory_make_held(const char *path, intptr_t *out_hold)
+int vkf__directory_make_held(const char *path, intptr_t *out_hold)
 {
     if (mkdir(path, 0777) != 0)
         return errno;
@@ -134,7 +134,7 @@ int vkf_directory_make_held(const char *path, intptr_t *out_hold)
     return error;
 }
 
-void vkf_directory_remove_held(const char *path, intptr_t hold)
+void vkf__directory_remove_held(const char *path, intptr_t hold)
 {
     int content = hold >= 0 ? dup((int)hold) : -1;
     if (content >= 0)
@@ -142,7 +142,7 @@ void vkf_directory_remove_held(const char *path, intptr_t hold)
     (void)rmdir(path);
 }
 
-void vkf_directory_release(intptr_t hold)
+void vkf__directory_release(intptr_t hold)
 {
     if (hold >= 0)
         close((int)hold);
@@ -163,7 +163,7 @@ static void remove_unheld_at(int parent, const char *name)
     close(directory);
 }
 
-void vkf_directory_remove_unheld(const char *parent, const char *name)
+void vkf__directory_remove_unheld(const char *parent, const char *name)
 {
     int directory = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)

@@ -1,32 +1,32 @@
 // Directories as a system has them. What fails returns an errno, or NULL with errno set.
-#ifndef VKF_PROGRAM_DIRECTORIES_H
-#define VKF_PROGRAM_DIRECTORIES_H
+#ifndef VKF_BASE_DIRECTORIES_H
+#define VKF_BASE_DIRECTORIES_H
 
 #include <stdint.h>
 
 // `mode` are permissions as POSIX has them, less the process's mask.
-int vkf_directory_make(const char *path, unsigned mode);
-int vkf_directory_remove(const char *path); // an empty one
+int vkf__directory_make(const char *path, unsigned mode);
+int vkf__directory_remove(const char *path); // an empty one
 // Gives a directory a name that nothing has but an empty directory.
-int vkf_directory_rename(const char *from, const char *to);
+int vkf__directory_rename(const char *from, const char *to);
 // Ends in XXXXXX, in whose place a name is found that is free.
-int vkf_directory_make_temporary(char *path);
+int vkf__directory_make_temporary(char *path);
 
 // The names in a directory, but "." and "..", in no order. A name is valid until the next call.
-typedef struct vkf_listing vkf_listing;
-vkf_listing *vkf_listing_open(const char *path);
-const char *vkf_listing_next(vkf_listing *listing); // NULL at the end
-void vkf_listing_close(vkf_listing *listing);       // takes NULL
+typedef struct vkf__listing vkf__listing;
+vkf__listing *vkf__listing_open(const char *path);
+const char *vkf__listing_next(vkf__listing *listing); // NULL at the end
+void vkf__listing_close(vkf__listing *listing);       // takes NULL
 
 // A directory that this process works in. While it lives, other processes that run this program leave it alone. A hold
 // is a number, VKF_NO_HOLD for none.
 #define VKF_NO_HOLD ((intptr_t)-1)
 // Makes a directory and holds it. EEXIST when something is there, or another process took it for one of a dead process.
-int vkf_directory_make_held(const char *path, intptr_t *out_hold);
+int vkf__directory_make_held(const char *path, intptr_t *out_hold);
 // Removes the directory at `path` with what is in it, four directories deep. It is gone when it is released.
-void vkf_directory_remove_held(const char *path, intptr_t hold);
-void vkf_directory_release(intptr_t hold);
+void vkf__directory_remove_held(const char *path, intptr_t hold);
+void vkf__directory_release(intptr_t hold);
 // Removes parent/name, unless a living process holds it.
-void vkf_directory_remove_unheld(const char *parent, const char *name);
+void vkf__directory_remove_unheld(const char *parent, const char *name);
 
 #endif

@@ -1,0 +1,160 @@
+// Training: a model's loss, its gradients, and steps of an optimiser, on the device that runs the model.
+#ifndef VKFORMER_TRAIN_H
+#define VKFORMER_TRAIN_H
+
+#include <vkformer/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vkf_optimizer {
+    VKF_OPTIMIZER_ADAMW = 0, // torch.optim.AdamW: weights decay beside the gradient's step (Loshchilov and Hutter 2019)
+    VKF_OPTIMIZER_ADAM,      // torch.optim.Adam: the decay is part of the gradient
+    VKF_OPTIMIZER_SGD,       // torch.optim.SGD
+    VKF_OPTIMIZER_COUNT
+} vkf_optimizer;
+
+// How the learning rate goes from step to step, as transformers.get_*_schedule_with_warmup: in the first warmup_steps
+// it rises in a line from 0 to `rate`, and then follows the rule.
+typedef enum vkf_rate_schedule {
+    VKF_RATE_CONSTANT = 0,
+    VKF_RATE_LINEAR, // to 0 at total_steps
+    VKF_RATE_COSINE, // the same along half a wave
+    // Vaswani et al. 2017, 5.3: rate * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)
+    VKF_RATE_INVERSE_ROOT,
+    VKF_RATE_COUNT
+} vkf_rate_schedule;
+
+// What a model is trained for.
+typedef enum vkf_train_loss {
+    VKF_TRAIN_LOSS_DEFAULT = 0, // as below for the model's kind: an ENCODER with a head LABELS, without CONTRASTIVE
+    VKF_TRAIN_LOSS_LABELS,      // cross entropy of each label: SEQ2SEQ, DECODER, ENCODER with a head
+    // Of texts and those that belong to them, among all of the batch: cross entropy of the cosines of their embeddings,
+    // times contrastive_scale (MultipleNegativesRankingLoss of sentence-transformers). ENCODER without a head.
+    VKF_TRAIN_LOSS_CONTRASTIVE,
+    VKF_TRAIN_LOSS_COUNT
+} vkf_train_loss;
+
+// All zero but sizes and rate: AdamW as PyTorch has it, of all parameters, without dropout.
+typedef struct vkf_trainer_desc {
+    uint32_t max_batch;                      // sequences of a batch
+    uint32_t max_source_len, max_target_len; // their positions, of the sides that the model has
+    vkf_train_loss loss;
+    // The label that a position has which is not learned; 0: -100, as in PyTorch.
+    int32_t ignored_label;
+    float label_smoothing;   // 0 to 1
+    float contrastive_scale; // 0: 20
+
+    vkf_optimizer optimizer;
+    double rate; // the highest; of INVERSE_ROOT its factor
+    vkf_rate_schedule schedule;
+    uint64_t warmup_steps, total_steps; // total_steps: of LINEAR and COSINE
+    double beta1, beta2, eps;           // of ADAMW and ADAM; 0: 0.9, 0.999 and 1e-8
+    double weight_decay;                // 0: none
+    double momentum;                    // of SGD
+    bool nesterov;                      // of SGD with a momentum
+    float max_norm;                     // gradients are made shorter to this norm of all of them together; 0: never
+
+    // The probability with which an element is left out (Srivastava et al. 2014): of each block's result and of the sum
+    // of embeddings and positions, of attention's weights, and of what the feed-forward's activation gives.
+    float dropout, attention_dropout, activation_dropout;
+    uint64_t seed; // of all random numbers
+
+    // The parameters that are trained, by their names in the model's file, in which * stands for any characters and ?
+    // for one. NULL: all.
+    const char *const *trained;
+    uint32_t trained_count;
+
+    // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
+    // time.
+    bool recompute;
+    uint32_t reserved[64]; // 0; room for members of later versions
+} vkf_trainer_desc;
+
+typedef struct vkf_trainer vkf_trainer;
+
+// Makes what trains a model, which was loaded with vkf_model_desc.trainable. The steps change the model's own weights,
+// which its sessions, generators and embedders then read. Ownership: the caller owns the trainer, which keeps its
+// model; they may be destroyed in any order. One trainer per model at a time; no session may run during a step.
+// Statuses: INVALID_ARGUMENT (also: a name in `trained` that no parameter has), UNSUPPORTED (the model has something
+// that has no gradient here; the message names it), TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST,
+// VULKAN, SHADER.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_create(vkf_model *model, const vkf_trainer_desc *desc,
+                                                        vkf_trainer **out_trainer);
+VKF_API void vkf_trainer_destroy(vkf_trainer **trainer);
+// The bytes that vkf_trainer_create() will allocate: gradients and the optimiser's state, and activations. Statuses: as
+// there.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vkf_trainer_desc *desc,
+                                                      vkf_memory_plan *out_plan);
+
+// A batch. Arrays are on the host and used only during the call. Ids of padding may be any that the model has.
+typedef struct vkf_train_batch {
+    uint32_t batch;            // B; of CONTRASTIVE an even number: the first half, and in the same order what belongs to it
+    uint32_t source_len;       // S, SEQ2SEQ and ENCODER
+    const int32_t *source_ids; // (B, S)
+    const int32_t *source_lengths; // optional, (B): positions from there on are padding
+    const int32_t *source_types;   // optional, (B, S), ENCODER with token_types
+    uint32_t target_len;           // T, SEQ2SEQ and DECODER
+    const int32_t *target_ids;     // (B, T): what the decoder reads, for SEQ2SEQ from bos_id on
+    // What each position is to say next, or ignored_label: (B, T) SEQ2SEQ and DECODER; (B) an ENCODER for sequences, (B, S)
+    // one for tokens. Of CONTRASTIVE NULL.
+    const int32_t *labels;
+} vkf_train_batch;
+
+typedef struct vkf_train_result {
+    double loss;          // mean of the labels that count
+    uint64_t labels;      // how many these are
+    uint64_t right;       // of vkf_trainer_evaluate(): for how many of them the most probable one is the label
+    double gradient_norm; // before it is made shorter
+    double rate;          // learning rate of the step
+    uint64_t step;        // its number, from 1
+    bool skipped;         // gradients were not finite, and nothing has changed
+} vkf_train_result;
+
+// A step over batches whose gradients are added: the loss is the mean of the labels of all of them, whatever their
+// sizes. The same seed, device and batches give the same bits. Where the loss is not finite, nothing is changed. Where
+// gradients are not, the parameters keep their values, and the result says so; the caller decides how many such steps
+// are too many. Statuses: INVALID_ARGUMENT (an id, a label or a length out of range: the message says where; no label
+// counts), TOO_LARGE (beyond the trainer's sizes), NOT_FINITE (a loss; the message names the step and the first tensor
+// that is not finite), OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_step(vkf_trainer *trainer, const vkf_train_batch *batches,
+                                                      uint32_t batch_count, vkf_train_result *out_result);
+// The loss of a batch as it is, without dropout and without a change. Statuses: as above.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                          vkf_train_result *out_result);
+// The parameters that are trained, in the model's order; false beyond the last. One tensor of a file that holds several,
+// as of queries, keys and values, is several here, of one name, which lives as long as the trainer.
+typedef struct vkf_train_parameter {
+    const char *name;
+    uint64_t count; // elements
+} vkf_train_parameter;
+VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter);
+
+// The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many elements
+// as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
+// INVALID_ARGUMENT for an index beyond the last.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                          uint32_t index, float *out_gradient);
+
+// Writes a checkpoint: the directory with the model's weights under the names that it was loaded with, its
+// configuration, and what the optimiser knows. A model that came from a directory is written with its tokenizer and the
+// files beside it, so that the checkpoint can be loaded as a model. It is made under another name and then renamed: a
+// checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or an empty directory.
+// Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
+// Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have to
+// be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a broken
+// one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY, DEVICE_LOST,
+// VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory);
+// Steps so far.
+VKF_API uint64_t vkf_trainer_steps(const vkf_trainer *trainer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <vkformer/sized/train.h>
+
+#endif

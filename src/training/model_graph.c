@@ -1,0 +1,160 @@
+// States a model from its words to its loss.
+#include "training/model_graph.h"
+
+#include "model/model_kind.h"
+#include "model/model_layer.h"
+#include "op/argmax.h"
+
+// The random numbers of the words of a side lie behind those of all layers.
+static uint32_t stream_of(const vkf_model_config *config, vkf__graph_side side, uint32_t layer)
+{
+    const uint32_t first = side == VKF_SIDE_TARGET ? config->num_encoder_layers : 0;
+    return VKF_LAYER_STREAMS * (VKF_SIDE_COUNT + first + layer);
+}
+
+vkf_status vkf__state_parameter(vkf__statement *s, const vkf_tensor *tensor, const vkf_tensor *gradient,
+                                vkf__value *out_value)
+{
+    const vkf__span span = vkf__span_of(tensor), to = gradient ? vkf__span_of(gradient) : (vkf__span){0};
+    *out_value = 0;
+    if (!vkf__present(&span))
+        return VKF_OK;
+    for (size_t i = 0; i < s->table_count; i++)
+        if (s->tables[i].buffer == tensor->buffer && s->tables[i].offset_bytes == tensor->offset_bytes) {
+            *out_value = s->tables[i].value;
+            return VKF_OK;
+        }
+    const uint32_t rows = tensor->rank > 1 ? tensor->shape[0] : 1;
+    VKF_RETURN_IF_ERROR(vkf__tape_leaf(s->tape, &span, &to, rows, tensor->shape[tensor->rank - 1], out_value));
+    // Without buffers, as in plans of models that are not loaded, tensors are told apart by nothing.
+    if (tensor->rank > 1 && tensor->buffer && s->table_count < sizeof s->tables / sizeof s->tables[0]) {
+        s->tables[s->table_count].buffer = tensor->buffer;
+        s->tables[s->table_count].offset_bytes = tensor->offset_bytes;
+        s->tables[s->table_count++].value = *out_value;
+    }
+    return VKF_OK;
+}
+
+vkf_status vkf__state_dense(vkf__statement *s, const char *label, const vkf__linear_weights *weights,
+                            const vkf__linear_weights *gradients, vkf_activation activation, vkf__value *inout_x)
+{
+    vkf__linear_values linear;
+    VKF_RETURN_IF_ERROR(
+        vkf__state_parameter(s, &weights->weight, gradients ? &gradients->weight : NULL, &linear.weight));
+    VKF_RETURN_IF_ERROR(vkf__state_parameter(s, &weights->bias, gradients ? &gradients->bias : NULL, &linear.bias));
+    VKF_RETURN_IF_ERROR(vkf__state_linear(s->tape, label, *inout_x, &linear, inout_x));
+    if (activation == VKF_ACTIVATION_NONE)
+        return VKF_OK;
+    return vkf__state_activation(s->tape, label, *inout_x, activation, inout_x);
+}
+
+vkf_status vkf__state_model_norm(vkf__statement *s, const char *label, const vkf_norm_weights *weights,
+                                 const vkf_norm_weights *gradients, vkf__value *inout_x)
+{
+    const vkf_model_config *config = &s->graph->model->config;
+    vkf__norm_values norm = {.eps = config->layer_norm_eps, .rms = config->norm == VKF_NORM_RMS};
+    VKF_RETURN_IF_ERROR(
+        vkf__state_parameter(s, &weights->weight, gradients ? &gradients->weight : NULL, &norm.weight));
+    VKF_RETURN_IF_ERROR(vkf__state_parameter(s, &weights->bias, gradients ? &gradients->bias : NULL, &norm.bias));
+    return vkf__state_norm(s->tape, label, *inout_x, &norm, inout_x);
+}
+
+static vkf_attention_mask mask_of(const vkf__statement *s, vkf__graph_side side)
+{
+    const vkf_model_config *config = &s->graph->model->config;
+    if (side == VKF_SIDE_TARGET)
+        return (vkf_attention_mask){.causal = VKF_CAUSAL_TOP_LEFT};
+    return (vkf_attention_mask){.key_kind = VKF_MASK_LENGTHS,
+                                .causal = config->causal ? VKF_CAUSAL_TOP_LEFT : VKF_CAUSAL_NONE};
+}
+
+static vkf__transformer_block block_of(const vkf__statement *s, const vkf__weights *weights, vkf__graph_side side,
+                                       uint32_t index)
+{
+    const vkf__model_layer layer = {
+        .target = side == VKF_SIDE_TARGET,
+        .index = index,
+        .self_mask = mask_of(s, side),
+        .cross_mask = {.key_kind = VKF_MASK_LENGTHS},
+        .rotary = s->graph->rotary,
+        .window_rotary = s->graph->window_rotary,
+    };
+    return vkf__model_layer_block(s->graph->model, weights, &layer);
+}
+
+static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t index, vkf__value memory,
+                              vkf__value *inout_x)
+{
+    const vkf__model_graph *graph = s->graph;
+    const uint32_t len = s->sizes->len[side];
+    const vkf__attention_sizes self = vkf__uncached(s->sizes->batch, len, len);
+    const vkf__attention_sizes cross = vkf__uncached(s->sizes->batch, len, s->sizes->len[VKF_SIDE_SOURCE]);
+    const vkf__transformer_block block = block_of(s, &graph->model->weights, side, index);
+    vkf__transformer_gradients gradients = {0};
+    if (graph->gradients) {
+        const vkf__transformer_block twin = block_of(s, graph->gradients, side, index);
+        gradients = vkf__transformer_gradients_of(&twin);
+    }
+    vkf__transformer_operands operands = {.x = *inout_x, .memory = memory, .dropout = graph->dropout};
+    operands.dropout.stream = stream_of(&graph->model->config, side, index);
+    if (side == VKF_SIDE_SOURCE)
+        operands.key_mask = graph->inputs.source_lengths;
+    else
+        operands.memory_key_mask = graph->inputs.source_lengths;
+    return vkf__state_transformer_layer(s->tape, &block, &gradients, &operands, &self, &cross, inout_x);
+}
+
+// All layers of a side.
+static vkf_status state_layers(vkf__statement *s, vkf__graph_side side, uint32_t layers, vkf__value memory,
+                               vkf__value *inout_x)
+{
+    const uint32_t first = side == VKF_SIDE_TARGET ? s->graph->model->config.num_encoder_layers : 0;
+    for (uint32_t i = 0; i < layers; i++) {
+        s->tape->work->prefix = s->graph->layer_names[first + i];
+        VKF_RETURN_IF_ERROR(state_layer(s, side, i, memory, inout_x));
+    }
+    s->tape->work->prefix = NULL;
+    return VKF_OK;
+}
+
+// Words, layers and the last norm.
+static vkf_status state_stack(vkf__statement *s, vkf__graph_side side, vkf__value memory, vkf__value *out_x)
+{
+    const vkf_model *model = s->graph->model;
+    const bool source = side == VKF_SIDE_SOURCE;
+    const uint32_t layers = source ? model->config.num_encoder_layers : model->config.num_decoder_layers;
+    const vkf__dropout_state dropout = {s->graph->dropout.residual, s->graph->dropout.seed,
+                                        VKF_LAYER_STREAMS * (uint32_t)side, s->graph->dropout.step};
+    VKF_RETURN_IF_ERROR(vkf__state_side_words(s, side, out_x));
+    VKF_RETURN_IF_ERROR(vkf__state_dropout(s->tape, "embed_dropout", *out_x, &dropout, out_x));
+    VKF_RETURN_IF_ERROR(state_layers(s, side, layers, memory, out_x));
+    if (!model->config.final_norm || layers == 0)
+        return VKF_OK;
+    return vkf__state_model_norm(
+        s, "norm", source ? &model->weights.source.final_norm : &model->weights.target.final_norm,
+        source ? VKF_GRADIENT_OF(s, source.final_norm) : VKF_GRADIENT_OF(s, target.final_norm), out_x);
+}
+
+static vkf_status emit_choices(vkf__statement *s, vkf__value logits)
+{
+    const vkf__tape_value at = *vkf__tape_at(s->tape, logits);
+    const vkf__argmax_args choices = {"choices", at.span, s->graph->choices, at.rows, at.cols, .out_stride = 1};
+    return vkf__present(&s->graph->choices) ? vkf__emit_argmax(s->tape->work, &choices) : VKF_OK;
+}
+
+vkf_status vkf__state_model(vkf__tape *tape, const vkf__model_graph *graph, const vkf__graph_sizes *sizes,
+                            vkf__value *out_losses)
+{
+    const vkf__kind_facts *facts = vkf__facts_of(&graph->model->config);
+    vkf__statement s = {tape, graph, sizes, .table_count = 0};
+    vkf__value x = 0, logits;
+    vkf__loss_state loss = graph->loss;
+    loss.labels = graph->inputs.labels;
+    if (facts->encodes)
+        VKF_RETURN_IF_ERROR(state_stack(&s, VKF_SIDE_SOURCE, 0, &x));
+    if (facts->decodes)
+        VKF_RETURN_IF_ERROR(state_stack(&s, VKF_SIDE_TARGET, x, &x));
+    VKF_RETURN_IF_ERROR(vkf__state_logits(&s, x, &logits));
+    VKF_RETURN_IF_ERROR(emit_choices(&s, logits));
+    return vkf__state_cross_entropy(tape, "loss", logits, &loss, out_losses);
+}

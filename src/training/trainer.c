@@ -1,0 +1,246 @@
+// Makes a trainer: parameters, memory, and the recordings of a step.
+#include "training/trainer.h"
+
+#include <stdio.h>
+
+#include "kernel/memory_plan.h"
+#include "model/model_kind.h"
+
+static uint32_t moments_of(const vkf_trainer_desc *desc)
+{
+    if (desc->optimizer == VKF_OPTIMIZER_SGD)
+        return desc->momentum != 0 ? 1 : 0;
+    return 2;
+}
+
+static void set_graph(vkf_trainer *t)
+{
+    const vkf_trainer_desc *desc = &t->desc;
+    t->graph.model = t->model;
+    t->graph.gradients = &t->parameters.gradients;
+    t->graph.loss = (vkf__loss_state){
+        .ignored = desc->ignored_label,
+        .smoothing = desc->label_smoothing,
+        .factor = 1,
+    };
+    t->graph.contrastive_scale = desc->loss == VKF_TRAIN_LOSS_CONTRASTIVE ? desc->contrastive_scale : 0;
+    t->graph.dropout = (vkf__layer_dropout){
+        .residual = desc->dropout,
+        .attention = desc->attention_dropout,
+        .activation = desc->activation_dropout,
+        .seed = desc->seed,
+    };
+}
+
+static vkf_status name_layers(vkf_trainer *t)
+{
+    const vkf_model_config *config = &t->model->config;
+    const uint32_t encoder = config->num_encoder_layers, decoder = config->num_decoder_layers;
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->graph.layer_names, (size_t)encoder + decoder + 1);
+    for (uint32_t i = 0; i < encoder; i++)
+        (void)snprintf(t->graph.layer_names[i], VKF_LAYER_NAME_MAX, "encoder.%u.", i);
+    for (uint32_t i = 0; i < decoder; i++)
+        (void)snprintf(t->graph.layer_names[encoder + i], VKF_LAYER_NAME_MAX, "decoder.%u.", i);
+    return VKF_OK;
+}
+
+// One of the recordings, and what it is emitted with.
+typedef struct recording {
+    vkf__work *work;
+    vkf__emit_fn emit;
+    const void *args;
+} recording;
+
+#define RECORDINGS 3
+
+static void list_recordings(vkf_trainer *t, const vkf__pass_args *largest, recording out[RECORDINGS])
+{
+    out[0] = (recording){&t->pass, vkf__emit_pass, largest};
+    out[1] = (recording){&t->evaluation, vkf__emit_evaluation, largest};
+    out[2] = (recording){&t->update, vkf__emit_update, &largest->trainer};
+}
+
+static vkf_status plan_each(vkf_trainer *t, bool proven)
+{
+    const vkf__pass_args largest = {t, vkf__trainer_max_sizes(t)};
+    recording all[RECORDINGS];
+    list_recordings(t, &largest, all);
+    vkf__work_init(&t->pass, t->context, "train");
+    vkf__work_init(&t->evaluation, t->context, "evaluate");
+    vkf__work_init(&t->update, t->context, "update");
+    for (size_t i = 0; i < RECORDINGS; i++) {
+        if (proven)
+            VKF_RETURN_IF_ERROR(vkf__work_plan_proven(all[i].work, all[i].emit, all[i].args));
+        else
+            VKF_RETURN_IF_ERROR(vkf__work_plan(all[i].work, all[i].emit, all[i].args));
+        if (all[i].work->plan.arena_bytes > t->arena_bytes)
+            t->arena_bytes = all[i].work->plan.arena_bytes;
+    }
+    return VKF_OK;
+}
+
+// Plans before there are buffers: others stand in for these, so that a plan tells them apart.
+static vkf_status plan_recordings(vkf_trainer *t, bool proven)
+{
+    vkf_buffer stand_ins[3] = {0};
+    t->inputs = &stand_ins[0];
+    t->constants = &stand_ins[1];
+    t->results = &stand_ins[2];
+    vkf_status status = vkf__trainer_lay_out(t);
+    if (status == VKF_OK)
+        status = plan_each(t, proven);
+    t->inputs = t->constants = t->results = NULL;
+    return status;
+}
+
+static vkf_status build_recordings(vkf_trainer *t)
+{
+    const vkf__pass_args largest = {t, vkf__trainer_max_sizes(t)};
+    recording all[RECORDINGS];
+    list_recordings(t, &largest, all);
+    VKF_RETURN_IF_ERROR(vkf__submission_init(&t->submission, &t->context->device, "trainer"));
+    for (size_t i = 0; i < RECORDINGS; i++) {
+        VKF_RETURN_IF_ERROR(vkf__work_build(all[i].work, t->arena, all[i].emit, all[i].args));
+        VKF_RETURN_IF_ERROR(vkf__work_record_own(all[i].work, &t->submission));
+    }
+    return VKF_OK;
+}
+
+static vkf_status make_buffer(vkf_trainer *t, vkf__memory_class class, uint64_t bytes, const char *name,
+                              vkf_buffer **out_buffer)
+{
+    if (bytes == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&t->context->transfer, class, bytes, name, out_buffer));
+    return vkf__buffer_clear(*out_buffer);
+}
+
+static uint32_t most_rows(const vkf_trainer *t)
+{
+    const vkf_model_config *config = &t->model->config;
+    const vkf__weights *weights = &t->model->weights;
+    const uint32_t rows[] = {config->source_vocab, config->target_vocab, config->token_types,
+                             weights->source.positions.shape[0], weights->target.positions.shape[0]};
+    uint32_t most = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        most = rows[i] > most ? rows[i] : most;
+    return most;
+}
+
+static vkf_status make_scratch(vkf_trainer *t)
+{
+    const vkf__graph_sizes most = vkf__trainer_max_sizes(t);
+    const uint32_t len = most.len[0] > most.len[1] ? most.len[0] : most.len[1];
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->id_scratch, most_rows(t));
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->position_scratch, (size_t)most.batch * len);
+    return VKF_OK;
+}
+
+static vkf_status make_buffers(vkf_trainer *t)
+{
+    VKF_RETURN_IF_ERROR(make_buffer(t, VKF_MEMORY_CONTROL, t->inputs_bytes, "training inputs", &t->inputs));
+    VKF_RETURN_IF_ERROR(make_buffer(t, VKF_MEMORY_DEVICE, t->constants_bytes, "training constants", &t->constants));
+    VKF_RETURN_IF_ERROR(make_buffer(t, VKF_MEMORY_CONTROL, t->results_bytes, "training results", &t->results));
+    VKF_RETURN_IF_ERROR(make_buffer(t, VKF_MEMORY_DEVICE, t->arena_bytes, "training activations", &t->arena));
+    // The second time buffers get into the spans.
+    VKF_RETURN_IF_ERROR(vkf__trainer_lay_out(t));
+    return vkf__trainer_write_constants(t);
+}
+
+static vkf_trainer *begin(vkf_trainer *t, vkf_model *model, const vkf_trainer_desc *desc)
+{
+    t->context = model->context;
+    t->model = model;
+    t->desc = *desc;
+    t->desc.trained = NULL; // the caller's, and only for now
+    t->desc.trained_count = 0;
+    t->state.seed = desc->seed;
+    vkf__tape_init(&t->tape, &t->context->host);
+    return t;
+}
+
+vkf_status vkf__trainer_create(vkf_model *model, const vkf_trainer_desc *desc, vkf_trainer **out_trainer)
+{
+    vkf_status status = VKF_OK;
+    vkf_trainer *t = NULL;
+    VKF_ALLOC_OR_RETURN(&model->context->host, t, 1);
+    vkf__model_hold(model);
+    vkf__context_hold(model->context, VKF_MADE_TRAINER);
+    (void)begin(t, model, desc);
+    VKF_TRY(vkf__parameters_create(model, desc->trained, desc->trained_count, moments_of(desc), &t->parameters));
+    set_graph(t);
+    VKF_TRY(name_layers(t));
+    VKF_TRY(make_scratch(t));
+    VKF_TRY(plan_recordings(t, true));
+    VKF_TRY(make_buffers(t));
+    VKF_TRY(build_recordings(t));
+    *out_trainer = t;
+    return VKF_OK;
+fail:
+    vkf__trainer_free(t);
+    return status;
+}
+
+static void free_host_side(vkf_trainer *t)
+{
+    const vkf__host *host = &t->context->host;
+    vkf__work_finish(&t->pass);
+    vkf__work_finish(&t->evaluation);
+    vkf__work_finish(&t->update);
+    vkf__tape_finish(&t->tape);
+    vkf__parameters_free(&t->parameters);
+    vkf__free(host, t->graph.layer_names);
+    vkf__free(host, t->id_scratch);
+    vkf__free(host, t->position_scratch);
+}
+
+void vkf__trainer_free(vkf_trainer *t)
+{
+    vkf_context *context = t->context;
+    vkf_model *model = t->model;
+    free_host_side(t);
+    vkf__submission_finish(&t->submission);
+    vkf__buffer_destroy(&t->inputs);
+    vkf__buffer_destroy(&t->constants);
+    vkf__buffer_destroy(&t->results);
+    vkf__buffer_destroy(&t->arena);
+    vkf__free(&context->host, t);
+    vkf__model_drop(model);
+    vkf__context_drop(context, VKF_MADE_TRAINER);
+}
+
+static vkf_status add_buffers(const vkf_trainer *t, vkf_memory_plan *plan)
+{
+    const vkf__planned_buffer kept[] = {
+        {"training inputs", VKF_MEMORY_CONTROL, t->inputs_bytes},
+        {"training results", VKF_MEMORY_CONTROL, t->results_bytes},
+        {t->pass.name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&t->pass)},
+        {t->evaluation.name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&t->evaluation)},
+        {t->update.name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&t->update)},
+    };
+    const vkf__planned_buffer constants = {"training constants", VKF_MEMORY_DEVICE, t->constants_bytes};
+    const vkf__planned_buffer arena = {"training activations", VKF_MEMORY_DEVICE, t->arena_bytes};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, kept[i], &plan->control_bytes));
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, constants, &plan->weights_bytes));
+    return vkf__memory_plan_add(plan, t->context, arena, &plan->activations_bytes);
+}
+
+vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf_memory_plan *out_plan)
+{
+    vkf_status status = VKF_OK;
+    vkf_trainer t = {0};
+    vkf_memory_plan plan;
+    (void)begin(&t, model, desc);
+    vkf__memory_plan_init(&plan, t.context);
+    VKF_TRY(vkf__parameters_plan(model, desc->trained, desc->trained_count, moments_of(desc), &plan));
+    VKF_TRY(vkf__parameters_shape(model, desc->trained, desc->trained_count, moments_of(desc), &t.parameters));
+    set_graph(&t);
+    VKF_TRY(name_layers(&t));
+    VKF_TRY(plan_recordings(&t, false));
+    VKF_TRY(add_buffers(&t, &plan));
+    *out_plan = plan;
+fail:
+    free_host_side(&t);
+    return status;
+}

@@ -1,0 +1,88 @@
+// The vkf_trainer object: a model's parameters with their gradients and moments, and the recordings of a step.
+//
+// A step's way: the host writes a batch into `inputs`; the recording `pass` runs the model forwards and backwards, adds
+// to gradients and to the loss; after the last batch `update` takes the gradients' norm, steps the parameters, and
+// clears the gradients. The host reads one line of numbers.
+#ifndef VKF_TRAINING_TRAINER_H
+#define VKF_TRAINING_TRAINER_H
+
+#include "kernel/batch.h"
+#include "training/model_graph.h"
+#include "training/schedule.h"
+#include "training/train_checkpoint.h"
+
+// Floats that runs leave for the host.
+enum { VKF_TRAINER_LOSS, VKF_TRAINER_FACTOR, VKF_TRAINER_NORM, VKF_TRAINER_SQUARES };
+
+struct vkf_trainer {
+    vkf_context *context;
+    vkf_model *model; // held
+    vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
+    vkf__parameters parameters;
+    vkf__model_graph graph;
+    vkf__tape tape;
+    vkf__train_state state;
+    vkf__submission submission;
+    vkf__work pass, evaluation, update;
+    vkf_buffer *inputs, *constants, *results, *arena;
+    uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
+    uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
+    int32_t *position_scratch; // (most tokens of a side)
+};
+
+// trainer.c ----------------------------------------------------------------------------------------------------------
+
+// The descriptor was checked and completed. Statuses are those of vkf_trainer_create().
+VKF_MUST_CHECK vkf_status vkf__trainer_create(vkf_model *model, const vkf_trainer_desc *desc,
+                                              vkf_trainer **out_trainer);
+VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf_memory_plan *out_plan);
+void vkf__trainer_free(vkf_trainer *trainer);
+
+// trainer_inputs.c ---------------------------------------------------------------------------------------------------
+
+vkf__graph_sizes vkf__trainer_max_sizes(const vkf_trainer *trainer);
+// Lays out inputs, constants and results: sizes, and spans with buffers where they exist already. Status TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__trainer_lay_out(vkf_trainer *trainer);
+// Writes what never changes.
+VKF_MUST_CHECK vkf_status vkf__trainer_write_constants(vkf_trainer *trainer);
+// Checks a batch and writes it. `out_labels` counts those that are learned. Statuses: INVALID_ARGUMENT, TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__trainer_check_batch(vkf_trainer *trainer, const char *function,
+                                                   const vkf_train_batch *batch, uint64_t *out_labels);
+void vkf__trainer_write_batch(vkf_trainer *trainer, const vkf_train_batch *batch, vkf__graph_sizes *out_sizes);
+
+// trainer_emit.c -----------------------------------------------------------------------------------------------------
+
+// What the recordings are emitted with.
+typedef struct vkf__pass_args {
+    vkf_trainer *trainer;
+    vkf__graph_sizes sizes;
+} vkf__pass_args;
+
+// vkf__emit_fn of the recordings; `args` is a vkf__pass_args, and of the update a vkf_trainer.
+VKF_MUST_CHECK vkf_status vkf__emit_pass(vkf__work *work, const void *args);
+VKF_MUST_CHECK vkf_status vkf__emit_evaluation(vkf__work *work, const void *args);
+VKF_MUST_CHECK vkf_status vkf__emit_update(vkf__work *work, const void *args);
+// The learning rate of the next step.
+double vkf__trainer_rate(const vkf_trainer *trainer);
+
+// trainer_step.c -----------------------------------------------------------------------------------------------------
+
+VKF_MUST_CHECK vkf_status vkf__trainer_step(vkf_trainer *trainer, const vkf_train_batch *batches, uint32_t count,
+                                            vkf_train_result *out_result);
+VKF_MUST_CHECK vkf_status vkf__trainer_evaluate(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                vkf_train_result *out_result);
+VKF_MUST_CHECK vkf_status vkf__trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                const vkf__parameter *parameter, float *out_gradient);
+
+// trainer_save.c -----------------------------------------------------------------------------------------------------
+
+VKF_MUST_CHECK vkf_status vkf__trainer_save(vkf_trainer *trainer, const char *directory);
+VKF_MUST_CHECK vkf_status vkf__trainer_resume(vkf_trainer *trainer, const char *directory);
+
+// trainer_probe.c ----------------------------------------------------------------------------------------------------
+
+// Runs the pass whose batch is in `inputs` once more, dispatch by dispatch, up to the first result that is not finite,
+// and says NOT_FINITE with its name.
+vkf_status vkf__trainer_find_not_finite(vkf_trainer *trainer, const char *function);
+
+#endif

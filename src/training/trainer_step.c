@@ -1,0 +1,162 @@
+// Runs steps and evaluations.
+#include <math.h>
+#include <string.h>
+
+#include "training/trainer.h"
+
+static volatile const float *results_of(const vkf_trainer *t)
+{
+    return (volatile const float *)t->results->allocation.mapped;
+}
+
+static void clear_loss(vkf_trainer *t)
+{
+    ((float *)t->results->allocation.mapped)[VKF_TRAINER_LOSS] = 0;
+}
+
+// What has not become part of a step is no part of the next.
+static vkf_status clear_gradients(vkf_trainer *t)
+{
+    const vkf__weights *gradients = &t->parameters.gradients;
+    for (size_t i = 0; i < gradients->buffer_count; i++)
+        if (gradients->buffers[i])
+            VKF_RETURN_IF_ERROR(vkf__buffer_clear(gradients->buffers[i]));
+    return VKF_OK;
+}
+
+static vkf_status update_pass(vkf_trainer *t, const vkf_train_batch *batch, uint64_t labels)
+{
+    vkf__pass_args pass = {.trainer = t};
+    vkf__trainer_write_batch(t, batch, &pass.sizes);
+    t->graph.loss.factor = 1.0f / (float)labels;
+    t->graph.dropout.step = (uint32_t)t->state.examples;
+    t->state.examples++;
+    return vkf__work_update(&t->pass, vkf__emit_pass, &pass);
+}
+
+static vkf_status check_batches(vkf_trainer *t, const char *function, const vkf_train_batch *batches, uint32_t count,
+                                uint64_t *out_labels)
+{
+    uint64_t labels = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t own = 0;
+        VKF_RETURN_IF_ERROR(vkf__trainer_check_batch(t, function, &batches[i], &own));
+        labels += own;
+    }
+    if (labels == 0)
+        return vkf__fail(&t->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no label of the batch counts", function);
+    *out_labels = labels;
+    return VKF_OK;
+}
+
+// All passes of a step; the last is submitted with what follows it.
+static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uint32_t count, uint64_t labels,
+                             bool updates)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        VkCommandBuffer commands[2] = {t->pass.built.command_buffer, t->update.built.command_buffer};
+        const bool last = updates && i + 1 == count;
+        VKF_RETURN_IF_ERROR(update_pass(t, &batches[i], labels));
+        if (last)
+            VKF_RETURN_IF_ERROR(vkf__work_update(&t->update, vkf__emit_update, &t));
+        VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, commands, last ? 2 : 1));
+    }
+    return VKF_OK;
+}
+
+static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint32_t count, uint64_t labels,
+                           vkf_train_result *out_result)
+{
+    const vkf__train_state before = t->state;
+    clear_loss(t);
+    VKF_RETURN_IF_ERROR(run_passes(t, batches, count, labels, true));
+    const float loss = results_of(t)[VKF_TRAINER_LOSS], norm = results_of(t)[VKF_TRAINER_NORM];
+    if (!isfinite(loss)) {
+        t->state = before;
+        return vkf__trainer_find_not_finite(t, "vkf_trainer_step");
+    }
+    *out_result = (vkf_train_result){
+        .loss = (double)loss / (double)labels,
+        .labels = labels,
+        .gradient_norm = norm,
+        .rate = vkf__trainer_rate(t),
+        .skipped = !isfinite(norm),
+        .step = t->state.step + 1,
+    };
+    if (out_result->skipped)
+        t->state.skipped++;
+    else
+        t->state.step++;
+    return VKF_OK;
+}
+
+vkf_status vkf__trainer_step(vkf_trainer *t, const vkf_train_batch *batches, uint32_t count,
+                             vkf_train_result *out_result)
+{
+    uint64_t labels = 0;
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_step", batches, count, &labels));
+    const vkf_status status = run_step(t, batches, count, labels, out_result);
+    if (status == VKF_OK)
+        return VKF_OK;
+    const vkf_status cleared = clear_gradients(t);
+    (void)cleared; // the first failure is what to say
+    return status;
+}
+
+static uint64_t count_right(const vkf_trainer *t, const vkf__graph_sizes *sizes)
+{
+    const uint32_t count = vkf__graph_labels(&t->graph, sizes);
+    const int32_t *labels = (const int32_t *)((const uint8_t *)t->inputs->allocation.mapped +
+                                              t->graph.inputs.labels.offset_bytes);
+    const int32_t *choices =
+        (const int32_t *)((const uint8_t *)t->results->allocation.mapped + t->graph.choices.offset_bytes);
+    uint64_t right = 0;
+    for (uint32_t i = 0; i < count; i++)
+        right += labels[i] != t->graph.loss.ignored && labels[i] == choices[i];
+    return right;
+}
+
+vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, vkf_train_result *out_result)
+{
+    vkf__pass_args pass = {.trainer = t};
+    uint64_t labels = 0;
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_evaluate", batch, 1, &labels));
+    vkf__trainer_write_batch(t, batch, &pass.sizes);
+    clear_loss(t);
+    VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
+    VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, &t->evaluation.built.command_buffer, 1));
+    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    if (!isfinite(loss))
+        return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");
+    *out_result = (vkf_train_result){
+        .loss = (double)loss / (double)labels,
+        .labels = labels,
+        .right = count_right(t, &pass.sizes),
+        .step = t->state.step,
+    };
+    return VKF_OK;
+}
+
+static vkf_status read_gradient(vkf_trainer *t, const vkf__parameter *parameter, float *out_gradient)
+{
+    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    if (!isfinite(loss))
+        return vkf__trainer_find_not_finite(t, "vkf_trainer_gradient");
+    return vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,
+                           parameter->gradient.size_bytes);
+}
+
+vkf_status vkf__trainer_gradient(vkf_trainer *t, const vkf_train_batch *batch, const vkf__parameter *parameter,
+                                 float *out_gradient)
+{
+    const vkf__train_state before = t->state;
+    uint64_t labels = 0;
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_gradient", batch, 1, &labels));
+    clear_loss(t);
+    vkf_status status = run_passes(t, batch, 1, labels, false);
+    if (status == VKF_OK)
+        status = read_gradient(t, parameter, out_gradient);
+    t->state = before;
+    const vkf_status cleared = clear_gradients(t);
+    return status == VKF_OK ? cleared : status;
+}
