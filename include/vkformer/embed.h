@@ -28,6 +28,7 @@ typedef struct vkf_embedder_desc {
     bool head;             // the model's head runs, too, which takes room for its logits
     uint32_t truncate_dim; // how many of an embedding's first elements are returned; 0: the directory's truncate_dim.
                            // A number beyond the model's returns all
+    const char *adapter_directory; // optional, as in vkf_model_desc; not with `model`
 } vkf_embedder_desc;
 
 // Ownership: the caller owns the embedder, and destroys it before or after the context. It belongs to one thread at a

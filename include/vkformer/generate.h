@@ -33,6 +33,7 @@ typedef struct vkf_generator_desc {
     bool whole_prompts;
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
+    const char *adapter_directory; // optional, as in vkf_model_desc; not with `model`
 } vkf_generator_desc;
 
 // Ownership: the caller owns the generator, and destroys it before or after the context. It belongs to one thread at a

@@ -268,10 +268,14 @@ typedef struct vkf_model_desc {
     vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
     // The weights are to be trained: they are kept in f32, whatever the file has, and in rows. AUTO is F32 then, and
-    // another precision, or a quantization, is INVALID_ARGUMENT. UNSUPPORTED: the file's weights are in blocks, or the
-    // library has no part train. A session reads the weights anew in every run, but for T5's relative bias, which it
-    // reads when it is created.
+    // another precision, a quantization or an adapter is INVALID_ARGUMENT. UNSUPPORTED: the file's weights are in
+    // blocks, or the library has no part train. A session reads the weights anew in every run, but for T5's relative
+    // bias, which it reads when it is created.
     bool trainable;
+    // Optional: the directory of a LoRA adapter as Hugging Face's PEFT saves it. Its products are added to the weights
+    // while these are loaded, before they are rounded, so that a run costs the same as without: docs/models.md. With
+    // `files` the adapter's two files are in the source, and this is a name for messages.
+    const char *adapter_directory;
 } vkf_model_desc;
 
 // Ownership: the caller owns the model, and destroys it before or after the context and its sessions, which keep it.

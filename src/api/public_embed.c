@@ -37,6 +37,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
         .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
+        .adapter_directory = desc->adapter_directory,
     };
     VKF_RETURN_IF_ERROR(vkf__text_model_load(embedder->context, &model, desc->model, &embedder->text));
     const char *directory = vkf__text_model_directory(&model, desc->model);

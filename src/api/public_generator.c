@@ -29,6 +29,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
         .files = desc->files,
         .precision = desc->precision,
         .quantization = desc->quantization,
+        .adapter_directory = desc->adapter_directory,
         .progress = desc->progress,
         .progress_user = desc->progress_user,
     };

@@ -46,6 +46,8 @@ vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, ui
     assert(first <= tensor->size_bytes && size_bytes <= tensor->size_bytes - first);
     if (size_bytes == 0)
         return VKF_OK;
+    if (tensor->make)
+        return tensor->make(tensor->make_user, first, size_bytes, out_bytes);
     if (!tensor->data)
         return vkf__file_read_at(tensor->file, tensor->offset_bytes + first, out_bytes, (size_t)size_bytes);
     memcpy(out_bytes, tensor->data + first, (size_t)size_bytes);

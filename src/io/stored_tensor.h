@@ -31,20 +31,26 @@ typedef enum vkf__stored_type {
 
 #define VKF_STORED_MAX_RANK 8
 
-// The bytes of a tensor are little-endian and row-major, in memory or in a file.
+// Makes bytes [first, first + size_bytes), which are whole elements, of a tensor that is in no file as it is read.
+typedef vkf_status (*vkf__stored_make_fn)(const void *user, uint64_t first, uint64_t size_bytes, void *out_bytes);
+
+// The bytes of a tensor are little-endian and row-major, in memory, in a file, or made when they are read.
 typedef struct vkf__stored_tensor {
     const char *name;
     vkf__stored_type type;
     uint32_t rank;
     uint64_t shape[VKF_STORED_MAX_RANK];
     uint64_t count;        // product of the shape; 1 for rank 0
-    const uint8_t *data;   // NULL where the bytes are in the file; may be unaligned
-    const vkf__file *file; // NULL where the bytes are in memory
+    const uint8_t *data;   // NULL where the bytes are in the file or made; may be unaligned
+    const vkf__file *file; // NULL where the bytes are in memory or made
     uint64_t offset_bytes; // of the first byte in the file, or in the memory that stands for a file
     uint64_t size_bytes;
+    vkf__stored_make_fn make; // NULL where the bytes are in memory or in a file
+    const void *make_user;
 } vkf__stored_tensor;
 
-// Reads bytes [first, first + size_bytes), which are within the tensor. Statuses: as vkf__file_read_at().
+// Reads bytes [first, first + size_bytes), which are within the tensor. Statuses: as vkf__file_read_at(), and those of
+// .make.
 VKF_MUST_CHECK vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, uint64_t size_bytes,
                                            void *out_bytes);
 

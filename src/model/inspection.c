@@ -1,6 +1,7 @@
 // Opens a model directory as loading does, and counts and matches its tensors.
 #include "model/inspection.h"
 
+#include "model/adapter_merge.h"
 #include "model/model_directory.h"
 #include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
@@ -24,7 +25,7 @@ static void count_tensors(vkf__inspection *inspection)
 static const vkf__weight_slot *find_slot(const vkf__weight_resolution *found, const vkf__stored_tensor *tensor)
 {
     for (size_t i = 0; i < found->count; i++)
-        if (found->stored[i] == tensor)
+        if (vkf__merged_base(found->stored[i]) == tensor)
             return &found->slots[i];
     return NULL;
 }
@@ -55,9 +56,12 @@ static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspecti
 }
 
 // Takes the steps of loading up to the point where a device is needed.
-static vkf_status resolve(const vkf__host *host, const char *directory, vkf__inspection *inspection)
+static vkf_status resolve(const vkf__host *host, const char *directory, const char *adapter_directory,
+                          vkf__inspection *inspection)
 {
     VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, directory, &inspection->source));
+    if (adapter_directory)
+        VKF_RETURN_IF_ERROR(vkf__adapter_open(host, adapter_directory, &inspection->source.adapter));
     inspection->source.checkpoint = inspection->checkpoint;
     VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, directory, &inspection->source));
     if (vkf__facts_of(&inspection->source.config)->pools)
@@ -71,7 +75,8 @@ static vkf_status resolve(const vkf__host *host, const char *directory, vkf__ins
     return VKF_OK;
 }
 
-vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf__inspection *out_inspection)
+vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, const char *adapter_directory,
+                              vkf__inspection *out_inspection)
 {
     vkf_status status = VKF_OK;
     vkf__inspection inspection = {0};
@@ -79,7 +84,7 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf_
     VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
     VKF_TRY(vkf__checkpoint_open(host, transformer, &inspection.checkpoint));
     count_tensors(&inspection);
-    inspection.supported = resolve(host, directory, &inspection);
+    inspection.supported = resolve(host, directory, adapter_directory, &inspection);
     if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // this says nothing about the model
         VKF_TRY(inspection.supported);
     if (inspection.supported == VKF_OK)
@@ -95,6 +100,7 @@ fail:
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf__checkpoint_close(&inspection->checkpoint);
+    vkf__adapter_close(&inspection->source.adapter);
     vkf__sentence_weights_close(&inspection->source);
     vkf__sentence_settings_free(host, &inspection->settings);
     vkf__weight_resolution_free(host, &inspection->found);

@@ -23,11 +23,11 @@ typedef struct vkf__inspection {
     size_t unused_count;
 } vkf__inspection;
 
-// Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free. Statuses: those of
-// vkf__checkpoint_open() and of vkf__transformer_directory(), which finds the weights. Other failures go to
+// adapter_directory may be NULL. Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free.
+// Statuses: those of vkf__checkpoint_open() and of vkf__transformer_directory(), which finds the weights. Others go to
 // `supported`.
 VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
-                                             vkf__inspection *out_inspection);
+                                             const char *adapter_directory, vkf__inspection *out_inspection);
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "io/source_file.h"
 #include "kernel/memory_plan.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
@@ -29,6 +30,8 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     const uint32_t total = whole.num_decoder_layers, most = 32 * sizeof whole.windowed_layers / sizeof(uint32_t);
     if (!s->family || !vkf__facts_of(config)->prompts)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "only a DECODER is cut between its layers");
+    if (s->adapter)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "a model is not cut while an adapter is merged: merge it before");
     if (part->count == 0 || part->first >= total || part->count > total - part->first)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "the model has no layers %u to %u, but %u", part->first,
                          part->first + part->count, total);
@@ -41,6 +44,12 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     return VKF_OK;
 }
 
+static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
+{
+    const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
+    return desc->adapter_directory ? vkf__adapter_open(&host, desc->adapter_directory, &s->adapter) : VKF_OK;
+}
+
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
                               vkf__model_source *s)
@@ -48,6 +57,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
     const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
         VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
         VKF_RETURN_IF_ERROR(open_weights(context, host, desc->directory, s));
     } else {
         s->config = *desc->config;
@@ -59,6 +69,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_RETURN_IF_ERROR(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
+        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
     }
     if (!s->family)
         s->config.final_norm = true; // as in PyTorch's stacks
@@ -140,13 +151,15 @@ fail:
     return status;
 }
 
-static vkf_status take_fingerprint(vkf_model *model, const vkf__checkpoint *checkpoint, vkf__weight_storage storage)
+static vkf_status take_fingerprint(vkf_model *model, const vkf__model_source *source, vkf__weight_storage storage)
 {
     const uint32_t kept[] = {(uint32_t)storage.activations, (uint32_t)storage.weights, (uint32_t)storage.linear};
     const uint32_t layers[] = {model->part.first, model->part.count};
     if (!vkf__facts_of(&model->config)->prompts)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(checkpoint, &model->fingerprint));
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(source->checkpoint, &model->fingerprint));
+    if (source->adapter)
+        VKF_RETURN_IF_ERROR(vkf__adapter_fingerprint(source->adapter, &model->fingerprint));
     model->fingerprint = vkf__hash(model->fingerprint, kept, sizeof kept);
     if (model->part.count > 0)
         model->fingerprint = vkf__hash(model->fingerprint, layers, sizeof layers);
@@ -173,7 +186,7 @@ vkf_status vkf__model_load_part(vkf_context *context, const vkf_model_desc *desc
     VKF_TRY(open_source(context, desc, part, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
-    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
+    VKF_TRY(take_fingerprint(model, &s, storage_of(context, desc, &s)));
     VKF_TRY(take_metadata(model, desc, s.checkpoint));
     *out_model = model;
     model = NULL;

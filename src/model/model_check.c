@@ -38,6 +38,11 @@ static vkf_status check_trainable(const vkf__host *host, const vkf_model_desc *d
                          "%s: weights that are trained are kept in f32: leave the precision F32 or AUTO, and the "
                          "quantization NONE",
                          function);
+    if (desc->adapter_directory)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: weights that are trained are those of the model's files: write the merged model first, "
+                         "with vkformer quantize --type same --adapter",
+                         function);
     return VKF_OK;
 #else
     (void)desc;

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/generation_config.h"
 #include "model/sentence_text.h"
@@ -111,5 +112,6 @@ fail:
 void vkf__model_source_close(vkf__model_source *source)
 {
     vkf__checkpoint_close(&source->checkpoint);
+    vkf__adapter_close(&source->adapter);
     vkf__sentence_weights_close(source);
 }

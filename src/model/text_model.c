@@ -42,6 +42,9 @@ static vkf_status take_model(vkf_context *context, const vkf_model_desc *desc, v
         VKF_RETURN_IF_ERROR(vkf__model_check(context, desc, "vkf_model_load"));
         return vkf__model_load(context, desc, &text->model);
     }
+    if (desc->adapter_directory)
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "an adapter is merged while its model is loaded: give it to vkf_model_load()");
     if (shared->context != context)
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "the model belongs to another context");
     if (!vkf__text_model_directory(desc, shared))

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/adapter_merge.h"
 #include "model/family.h"
 #include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
@@ -106,7 +107,9 @@ static bool has_head(const vkf__model_source *source, const vkf__family_head *he
     const char *base = source->family->base;
     for (size_t i = 0; i < VKF_HEAD_ROLE_COUNT; i++) {
         const char *name = head->weights[i];
-        if (name && strncmp(name, base, strlen(base)) != 0 && vkf__checkpoint_find(source->checkpoint, name))
+        if (name && strncmp(name, base, strlen(base)) != 0 &&
+            (vkf__checkpoint_find(source->checkpoint, name) ||
+             vkf__adapter_saved(source->adapter, source->family, name)))
             return true;
     }
     return false;
@@ -140,6 +143,10 @@ static void untie(vkf__model_source *source)
     const vkf__stored_tensor *projection = find_projection(source), *words = find_words(source);
     if (tied && projection && (!words || same_bytes(words, projection)))
         source->config.tie_projection = true;
+    const char *name = projection_name(source);
+    if (name && (vkf__adapter_saved(source->adapter, source->family, name) ||
+                 vkf__adapter_adds(source->adapter, source->family, name)))
+        source->config.tie_projection = false; // what it changes is the projection alone
 }
 
 void vkf__source_settle(const vkf__host *host, vkf__model_source *source)
@@ -202,13 +209,29 @@ vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpo
     return VKF_OK;
 }
 
-static vkf_status find(const vkf__host *host, const vkf__model_source *source, const vkf__weight_slot *slot,
+// A projection that an adapter unties is the words' table with what is added to it.
+static const vkf__stored_tensor *find_untied(const vkf__model_source *source, const vkf__weight_slot *slot)
+{
+    const char *projection = projection_name(source);
+    bool added = vkf__adapter_adds(source->adapter, source->family, slot->name);
+    return added && projection && strcmp(slot->name, projection) == 0 ? find_words(source) : NULL;
+}
+
+static vkf_status find(const vkf__host *host, const vkf__model_source *source, vkf__weight_slot *slot,
                        const vkf__stored_tensor **out_stored)
 {
     const vkf__checkpoint *checkpoint = vkf__slot_checkpoint(source, slot);
-    const vkf__stored_tensor *stored = vkf__checkpoint_find(checkpoint, slot->name);
+    const vkf__stored_tensor *stored = NULL;
+    if (!slot->checkpoint)
+        VKF_RETURN_IF_ERROR(vkf__adapter_take(source, slot, &stored));
+    if (stored)
+        checkpoint = slot->checkpoint;
+    else
+        stored = vkf__checkpoint_find(checkpoint, slot->name);
     if (!stored && source->family && !slot->checkpoint)
         stored = find_other(source, slot);
+    if (!stored && source->family && !slot->checkpoint)
+        stored = find_untied(source, slot);
     if (!stored)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(checkpoint),
                          slot->name);
@@ -260,7 +283,7 @@ vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *
     for (size_t i = 0; i < out->count; i++)
         VKF_RETURN_IF_ERROR(find(host, source, &out->slots[i], &out->stored[i]));
     VKF_RETURN_IF_ERROR(settle_blocks(host, source, out));
-    return VKF_OK;
+    return vkf__adapter_merge(host, source, out);
 }
 
 void vkf__weight_resolution_free(const vkf__host *host, vkf__weight_resolution *resolution)
@@ -269,5 +292,6 @@ void vkf__weight_resolution_free(const vkf__host *host, vkf__weight_resolution *
     vkf__free(host, resolution->weights.decoder);
     vkf__free(host, resolution->slots);
     vkf__free(host, resolution->stored);
+    vkf__merged_free(host, resolution);
     *resolution = (vkf__weight_resolution){0};
 }

@@ -4,12 +4,16 @@
 
 #include "model/weight_names.h"
 
+typedef struct vkf__merged_weight vkf__merged_weight;
+
 typedef struct vkf__weight_resolution {
     vkf__weights weights; // only the arrays of layers, which the slots point into
     vkf__weight_slot *slots;
     const vkf__stored_tensor **stored; // per slot
     size_t count;
-    vkf_dtype blocks; // the kind of blocks that the file has, one at most; F32: it has none
+    vkf_dtype blocks;           // the kind of blocks that the file has, one at most; F32: it has none
+    vkf__merged_weight *merged; // what an adapter makes of tensors; `stored` has these instead
+    size_t merged_count;
 } vkf__weight_resolution;
 
 // Corrects the configuration of config.json by what the file has: tables that are not tied after all, a bias of zeros
@@ -37,9 +41,10 @@ VKF_MUST_CHECK vkf_status vkf__weights_list(const vkf__host *host, const vkf__mo
                                             vkf__weight_resolution *out);
 
 // The same, but also finds each slot's tensor under its present name or an older one, and checks its shape and type. A
-// source without a checkpoint only has its slots listed: each is taken to be as the configuration asks for.
-// Statuses: FORMAT (missing tensor, wrong shape or type), UNSUPPORTED (two kinds of blocks, a classifier's tensor in
-// the file of a class that has no classifier), OUT_OF_HOST_MEMORY.
+// source without a checkpoint only has its slots listed: each is taken to be as the configuration asks for. With an
+// adapter, slots get its tensors, and weights with its products added. Statuses: FORMAT (missing tensor, wrong shape or
+// type, an adapter of another model), UNSUPPORTED (two kinds of blocks, a classifier's tensor in the file of a
+// class that has no classifier, an adapter of a tied table), FILE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *source,
                                                vkf__weight_resolution *out);
 void vkf__weight_resolution_free(const vkf__host *host, vkf__weight_resolution *resolution);

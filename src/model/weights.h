@@ -65,12 +65,15 @@ typedef struct vkf__module_source {
     vkf__checkpoint *checkpoint;        // NULL: it has no weights
 } vkf__module_source;
 
+typedef struct vkf__adapter vkf__adapter;
+
 // What a model is loaded from.
 typedef struct vkf__model_source {
     vkf_model_config config; // of a part, with its layers alone
     vkf__layer_part part;
     const vkf__family *family;   // NULL: PyTorch's names
     vkf__checkpoint *checkpoint; // NULL: a plan takes the parameters to be as the configuration asks for
+    vkf__adapter *adapter;       // NULL: none
     vkf__module_source modules[VKF_MAX_EMBEDDING_MODULES]; // of config.embedding_modules
     vkf_progress_fn progress;                              // optional, for loading
     void *progress_user;

@@ -59,7 +59,8 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
         .label = args->label,
         .variant = variant,
         .flags = flags,
-        .bindings = {{args->x, args->q_heads > 0}, {args->out, true}, {args->table, false}, {args->weight, false}},
+        // Without queries nothing is written to x, but validation layers go by what the kernel might do.
+        .bindings = {{args->x, true}, {args->out, true}, {args->table, false}, {args->weight, false}},
         .params = &params,
     };
     vkf__grid_rows(work, &variant, rows, dispatch.grid);

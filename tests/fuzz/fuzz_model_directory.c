@@ -1,6 +1,6 @@
 // The files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json
-// and what it names, what stands beside a tokenizer, the index of a checkpoint, and weights that are stored in blocks.
-// The input stands for each of them in turn.
+// and what it names, what stands beside a tokenizer, the index of a checkpoint, an adapter, and weights that are stored
+// in blocks. The input stands for each of them in turn.
 #define _DEFAULT_SOURCE
 
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "fuzz.h"
 #include "io/checkpoint.h"
 #include "io/safetensors.h"
+#include "model/adapter.h"
 #include "model/family.h"
 #include "model/model_directory.h"
 #include "model/rotary_rows.h"
@@ -134,6 +135,9 @@ const fuzz_seed fuzz_seeds[] = {
         "{\"cls_token\": \"<s>\", \"mask_token\": {\"content\": \"<mask>\", \"lstrip\": true}, \"unk_token\": null, "
         "\"model_max_length\": 1e30, \"clean_up_tokenization_spaces\": true, \"tokenizer_class\": "
         "\"PreTrainedTokenizerFast\"}"),
+    FUZZ_TEXT(
+        "{\"peft_type\": \"LORA\", \"r\": 1, \"lora_alpha\": 2, \"use_rslora\": true, \"target_modules\": [\"a\"], "
+        "\"alpha_pattern\": {\"^a\\\\.b\": 3, \"a\": 1.5}, \"rank_pattern\": {\"b\": 1}, \"use_dora\": false}"),
     // Scales and minima of blocks: a half that is infinite, and one that is no number.
     FUZZ_TEXT("\0\x3c\0\x7c 0123456789abcdef \xff\x7f\1\0"),
     FUZZ_TEXT("{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"modules.json\", \"c\": \"../1.safetensors\"}}"),
@@ -153,6 +157,11 @@ static void make_scratch(void)
     static const uint8_t tensors[] =
         "\x40\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}   "
         "       \0\0\0\0";
+    static const uint8_t adapter[] =
+        "\xb0\0\0\0\0\0\0\0{\"base_model.model.a.lora_A.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":["
+        "0,4]"
+        "},\"base_model.model.a.lora_B.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[4,8]}}   "
+        "\0\0\0\0\0\0\0\0";
     void *state = NULL;
     if (scratch)
         return;
@@ -160,6 +169,7 @@ static void make_scratch(void)
     scratch = state;
     atexit(remove_scratch);
     scratch_write(scratch, "1.safetensors", tensors, sizeof tensors - 1);
+    scratch_write(scratch, VKF_ADAPTER_WEIGHTS, adapter, sizeof adapter - 1);
 }
 
 static void check_stack(const vkf_model_config *config, bool target)
@@ -271,6 +281,21 @@ static void read_modules(const void *data, size_t size_bytes)
     status = vkf__sentence_modules_load(&recording.host, scratch->path, &list, &source);
     FUZZ_CHECK(recording.messages == (status != VKF_OK));
     FUZZ_CHECK(source.config.embedding_module_count <= VKF_MAX_EMBEDDING_MODULES);
+    FUZZ_CHECK(recording.live == 0);
+}
+
+// An adapter with one product, whose rank and scale the input says.
+static void read_adapter(const void *data, size_t size_bytes)
+{
+    recording_host recording;
+    vkf__adapter *adapter = NULL;
+    recording_host_init(&recording);
+    scratch_write(scratch, VKF_ADAPTER_CONFIG, data, size_bytes);
+    vkf_status status = vkf__adapter_open(&recording.host, scratch->path, &adapter);
+    FUZZ_CHECK(recording.messages == (status != VKF_OK));
+    FUZZ_CHECK(status != VKF_ERROR_FILE && (status == VKF_OK) == (adapter != NULL));
+    FUZZ_CHECK(!adapter || (adapter->product_count == 1 && isfinite(adapter->products[0].scale)));
+    vkf__adapter_close(&adapter);
     FUZZ_CHECK(recording.live == 0);
 }
 
@@ -405,6 +430,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     read_config(data, size_bytes);
     read_generation(data, size_bytes);
     read_modules(data, size_bytes);
+    read_adapter(data, size_bytes);
     read_sentence_files(data, size_bytes);
     read_index(data, size_bytes);
     read_tokenizer_config(data, size_bytes);

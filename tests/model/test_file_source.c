@@ -135,6 +135,27 @@ static void test_generators_from_memory(void **state)
     }
 }
 
+// Its two files are in the model's source.
+static void test_an_adapter_from_memory(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    tree t;
+    char path[1024];
+    vkf_model *model = NULL;
+    tree_read(&t, vkf_test_pretrained("llama"));
+    vkf_model_desc desc = {.directory = NOWHERE, .files = &t.source, .adapter_directory = "an adapter"};
+    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_FILE);
+    assert_non_null(strstr(gpu->last_error, "an adapter/adapter_config.json"));
+    snprintf(path, sizeof path, "%s/adapter_config.json", vkf_test_pretrained("llama-adapter"));
+    add_file(&t, path, "adapter_config.json");
+    snprintf(path, sizeof path, "%s/adapter_model.safetensors", vkf_test_pretrained("llama-adapter"));
+    add_file(&t, path, "adapter_model.safetensors");
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    vkf_model_destroy(&model);
+    tree_free(&t);
+}
+
 static void test_generators_from_a_part_of_an_open_file(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -264,8 +285,7 @@ static void counting_close(void *user, const char *name)
 
 static vkf_status load(vkf_test_gpu *gpu, counting *c)
 {
-    const vkf_file_source source = {
-        .size = counting_size, .read = counting_read, .close = counting_close, .user = c};
+    const vkf_file_source source = {.size = counting_size, .read = counting_read, .close = counting_close, .user = c};
     const vkf_model_desc desc = {.directory = NOWHERE, .files = &source};
     vkf_model *model = NULL;
     gpu->last_error[0] = '\0';
@@ -311,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_generators_from_memory),
+        cmocka_unit_test(test_an_adapter_from_memory),
         cmocka_unit_test(test_generators_from_a_part_of_an_open_file),
         cmocka_unit_test(test_embedders_from_memory),
         cmocka_unit_test(test_plans_are_the_same),

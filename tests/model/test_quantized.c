@@ -139,7 +139,7 @@ static void write_rounded(vkf_test_directory *to, const char *from, vkf_dtype dt
     char path[512];
     size_t bytes = 0, changed = 0;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__inspect_model(&host, from, &model), VKF_OK);
+    assert_int_equal(vkf__inspect_model(&host, from, NULL, &model), VKF_OK);
     size_t count = vkf__checkpoint_count(model.checkpoint);
     vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
     float **values = calloc(count, sizeof *values);

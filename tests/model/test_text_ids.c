@@ -265,7 +265,7 @@ static vkf_status load_generator(vkf_context *context, const char *directory)
 static vkf_status load_inspection(vkf_context *context, const char *directory)
 {
     vkf__inspection inspection = {0};
-    vkf_status status = vkf__inspect_model(&context->host, directory, &inspection);
+    vkf_status status = vkf__inspect_model(&context->host, directory, NULL, &inspection);
     assert_true(status != VKF_OK || inspection.supported == VKF_OK);
     vkf__inspection_free(&context->host, &inspection);
     return status;

@@ -197,6 +197,10 @@ static void test_trainable_refuses_what_is_not_f32(void **state)
     desc.precision = VKF_MODEL_PRECISION_AUTO;
     desc.quantization = VKF_QUANTIZATION_Q8;
     assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
+    desc.quantization = VKF_QUANTIZATION_NONE;
+    desc.adapter_directory = "an adapter";
+    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(gpu->last_error, "--adapter"));
     write_blocks(&blocks);
     assert_int_equal(load(gpu, blocks.path, &model), VKF_ERROR_UNSUPPORTED);
     assert_non_null(strstr(gpu->last_error, "cannot be trained"));

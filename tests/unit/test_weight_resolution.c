@@ -84,7 +84,7 @@ static vkf__inspection inspect(recording_host *recording, const char *directory)
 {
     vkf__inspection inspection;
     recording_host_init(recording);
-    assert_int_equal(vkf__inspect_model(&recording->host, directory, &inspection), VKF_OK);
+    assert_int_equal(vkf__inspect_model(&recording->host, directory, NULL, &inspection), VKF_OK);
     return inspection;
 }
 
@@ -225,7 +225,7 @@ static void test_any_allocation_failing(void **state)
         vkf__inspection now;
         recording_host_init(&recording);
         recording.fail_call = call;
-        vkf_status status = vkf__inspect_model(&recording.host, scratch->path, &now);
+        vkf_status status = vkf__inspect_model(&recording.host, scratch->path, NULL, &now);
         failed = recording.calls >= call;
         assert_int_equal(status, failed ? VKF_ERROR_OUT_OF_HOST_MEMORY : VKF_OK);
         if (status == VKF_OK)

@@ -18,6 +18,7 @@ enum {
     OPT_MAX_TOKENS,
     OPT_DTYPE,
     OPT_QUANTIZE,
+    OPT_ADAPTER,
     OPT_FILES,
     OPT_OUT,
     OPT_COMPARE,
@@ -56,6 +57,7 @@ static void print_help(const void *user)
           "                       alone in 16 bits f32/f16 or f32/bf16; auto (default): that of the file\n"
           "                       where the device is fast in 16 bits, else f32\n"
           "  --quantize q8|q4     keep the weights of linear layers in blocks of 32 with a scale\n"
+          "  --adapter DIR        merge the LoRA adapter in DIR, as PEFT saves it, while loading\n"
           "\n" VKF_COMMON_HELP,
           stdout);
 }
@@ -85,6 +87,8 @@ static bool take_option(int opt, const char *value, void *user)
         return vkf_parse_model_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
         return vkf_parse_quantization("--quantize", value, &options->quantization);
+    case OPT_ADAPTER:
+        return vkf_parse_path("--adapter", value, &options->adapter);
     case OPT_TRUNCATE_DIM:
         return vkf_parse_u32("--truncate-dim", value, 1, 1u << 20, &options->truncate_dim);
     case OPT_PROMPT:
@@ -157,6 +161,7 @@ static const struct option long_options[] = {
     {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
     {"dtype", required_argument, NULL, OPT_DTYPE},
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"adapter", required_argument, NULL, OPT_ADAPTER},
     {"files", no_argument, NULL, OPT_FILES},
     {"output", required_argument, NULL, 'o'},
     {"out", required_argument, NULL, OPT_OUT},
@@ -231,6 +236,7 @@ static bool embed(const vkf_embed_options *options)
             .directory = options->model_directory,
             .precision = options->precision,
             .quantization = options->quantization,
+            .adapter_directory = options->adapter,
             .max_batch = options->batch > 0 || state.count >= 8 ? options->batch : state.count,
             .max_tokens = options->max_tokens,
             .truncate_dim = options->truncate_dim,

@@ -22,6 +22,7 @@ typedef struct vkf_embed_options {
     const char *prompt, *prompt_name; // NULL: not given
     vkf_model_precision precision;
     vkf_quantization quantization;
+    const char *adapter; // NULL: none
     vkf_embed_format format;
     const char *out_path; // NULL: the standard output
     bool compare;

@@ -64,12 +64,21 @@ vkf_status vkf__eval_gradient_gemm(vkf_eval_gradients *g)
 
 // ---- softmax
 
-static vkf_mask_kind kind_of(const vkf__stored_tensor *mask)
+// What the type of a mask says. Lengths are one number for each entry of the batch.
+static vkf_status kind_of(const vkf_eval_gradients *g, const vkf__stored_tensor *mask, vkf_mask_kind *out_kind)
 {
-    return !mask                           ? VKF_MASK_NONE
-           : mask->type == VKF_STORED_BOOL ? VKF_MASK_BOOL_EXCLUDE
-           : mask->type == VKF_STORED_I32  ? VKF_MASK_LENGTHS
-                                           : VKF_MASK_ADDITIVE;
+    if (!mask)
+        *out_kind = VKF_MASK_NONE;
+    else if (mask->type == VKF_STORED_BOOL)
+        *out_kind = VKF_MASK_BOOL_EXCLUDE;
+    else if (mask->type == VKF_STORED_F32)
+        *out_kind = VKF_MASK_ADDITIVE;
+    else if (mask->type == VKF_STORED_I32 && mask->rank == 1)
+        *out_kind = VKF_MASK_LENGTHS;
+    else
+        return vkf__fail(g->c->settings.host, VKF_ERROR_FORMAT, "mask \"%s\" is neither BOOL nor F32 nor lengths",
+                         mask->name);
+    return VKF_OK;
 }
 
 // A mask of the shape, if the inputs have it.
@@ -79,7 +88,7 @@ static vkf_status read_mask(vkf_eval_gradients *g, const char *name, vkf_eval_di
     const vkf__stored_tensor *mask = vkf__eval_peek(g->c, name);
     if (mask)
         VKF_RETURN_IF_ERROR(vkf__eval_find(g->c, name, dims, &mask));
-    *out_kind = kind_of(mask);
+    VKF_RETURN_IF_ERROR(kind_of(g, mask, out_kind));
     return vkf__eval_gradient_mask(g, mask, *out_kind, out_span);
 }
 
@@ -193,6 +202,9 @@ static vkf_status read_sdpa_sizes(const vkf_eval_case *c, vkf__attention_args *a
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "batch", &a->batch));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "heads", &a->heads));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "kv_heads", &a->kv_heads));
+    if (a->heads % a->kv_heads != 0)
+        return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "%s: kv_heads %u does not divide heads %u", c->config_path,
+                         a->kv_heads, a->heads);
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "q_len", &a->q_len));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "k_len", &a->k_len));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "head_dim", &a->head_dim));

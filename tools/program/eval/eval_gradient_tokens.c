@@ -1,4 +1,6 @@
 // Gradients of what ids and labels go into: embedding and cross entropy.
+#include <math.h>
+
 #include "base/id_order.h"
 #include "eval/eval_gradient.h"
 #include "op/column_sum.h"
@@ -66,6 +68,9 @@ static vkf_status read_positions(vkf_eval_gradients *g, embedding_case *e)
     const uint32_t tokens = words->batch * words->len;
     const vkf__stored_tensor *stored = vkf__tensor_file_find(g->c->weights, "positions.weight");
     words->position_rows = stored ? (uint32_t)stored->shape[0] : words->len;
+    if (words->position_rows < words->len)
+        return vkf__fail(g->c->settings.host, VKF_ERROR_FORMAT, "%s: \"positions.weight\" has %u rows for %u positions",
+                         g->c->weights_path, words->position_rows, words->len);
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_weight(g, "positions.", "weight", VKF_DIMS(words->position_rows, e->dim),
                                                   false, &e->positions));
     VKF_RETURN_IF_ERROR(vkf__eval_alloc(g->c, tokens, sizeof(int32_t), &rows));
@@ -139,6 +144,9 @@ static vkf_status read_loss(vkf_eval_gradients *g, loss_case *l)
     VKF_RETURN_IF_ERROR(vkf__eval_f32(g->c, "ignore_index", &ignored));
     VKF_RETURN_IF_ERROR(vkf__eval_host_i32(g->c, "labels", VKF_DIMS(l->rows), &labels));
     VKF_RETURN_IF_ERROR(vkf__eval_host_f32(g->c, "grad_loss", VKF_DIMS(1), &upstream));
+    if (fabsf(ignored) > 16777216.0f)
+        return vkf__fail(g->c->settings.host, VKF_ERROR_FORMAT, "%s: ignore_index %g is beyond 2^24", g->c->config_path,
+                         (double)ignored);
     l->loss.ignored = (int32_t)ignored;
     VKF_RETURN_IF_ERROR(vkf__check_labels(g->c->settings.host, labels, l->rows, l->cols, l->loss.ignored, &l->counted));
     l->loss.factor = upstream[0] / (float)l->counted;

@@ -157,7 +157,8 @@ vkf_status vkf__eval_state_product(vkf__tape *tape, const vkf_eval_product *prod
         VKF_RETURN_IF_ERROR(vkf__emit_copy(tape->work, &copy));
     }
     VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &args));
-    const vkf__tape_node node = {product_back, *out_value, {product->a, product->b, product->c, product->bias}, 0, NULL};
+    const vkf__tape_node node = {
+        product_back, *out_value, {product->a, product->b, product->c, product->bias}, 0, NULL};
     return vkf__tape_state(tape, &node, product, sizeof *product);
 }
 

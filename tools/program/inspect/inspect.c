@@ -302,7 +302,7 @@ static bool inspect(const inspect_options *options)
         return false;
     // The description says why a model is not supported.
     vkf_message_log_set_quiet(options->common.messages, true);
-    vkf_status status = vkf__inspect_model(&host, options->directory, &inspection);
+    vkf_status status = vkf__inspect_model(&host, options->directory, NULL, &inspection);
     bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;
     if (status == VKF_OK) {
         shown = show(options, context, &inspection);

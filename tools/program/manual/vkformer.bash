@@ -28,7 +28,8 @@ _vkformer() {
     --dtype) words="auto f32 f16 f32/f16 f32/bf16" ;;
     --cache-type) words="f32 f16" ;;
     --early-stopping) words="yes no never" ;;
-    --quantize | --type) words="q8 q4" ;;
+    --quantize) words="q8 q4" ;;
+    --type) words="q8 q4 same" ;;
     --types)
         [[ $command == bench ]] || return
         words="f32 f16 f32/f16 f32/bf16"
@@ -80,17 +81,17 @@ _vkformer() {
                 --json
                 --caps --mask --variant --arithmetic --verbose --help"
             ;;
-        quantize) words="--type --help" ;;
+        quantize) words="--type --adapter --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --settle --by --no-roof --overhead
                 --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"
             ;;
         embed)
-            words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top
+            words="$common --batch --max-len --dtype --quantize --adapter --files --output --out --compare --search --top
                 --prompt --prompt-name --truncate-dim"
             ;;
         run)
-            words="$common --timing --check-numbers --dump --attention --attention-of --attention-layers --attention-heads --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
+            words="$common --timing --check-numbers --dump --attention --attention-of --attention-layers --attention-heads --max-len --batch --dtype --quantize --adapter --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
                 --cache-type --beams --length-penalty --early-stopping"
             ;;

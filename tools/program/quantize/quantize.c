@@ -1,36 +1,42 @@
 // vkformer quantize: writes a model directory with the weights of linear layers in blocks, which takes less memory
-// wherever it is loaded. It works on the host alone, tensor by tensor, and needs neither a device nor memory for the
-// whole model.
+// wherever it is loaded, or with an adapter merged into them. It works on the host alone, tensor by tensor, and needs
+// neither a device nor memory for the whole model.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "base/system_file.h"
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
 #include "io/file.h"
 #include "io/json_file.h"
+#include "io/new_directory.h"
 #include "io/path.h"
 #include "io/safetensors.h"
+#include "model/adapter_merge.h"
+#include "model/finite.h"
 #include "model/inspection.h"
 #include "model/sentence_modules.h"
 #include "model/sentence_text.h"
 #include "model/weight_blocks.h"
 #include "output/file_output.h"
 #include "output/progress.h"
-#include "io/new_directory.h"
-#include "base/directories.h"
 
-#define COPY_BYTES ((size_t)1 << 20) // how much of a file is copied at once
+#define COPY_BYTES ((size_t)1 << 20)     // how much of a file is copied at once
+#define PIECE_ELEMENTS ((size_t)1 << 18) // of a tensor that is converted
 
-enum { OPT_TYPE = VKF_OPT_OWN };
+enum { OPT_TYPE = VKF_OPT_OWN, OPT_ADAPTER };
 
 typedef struct quantize_options {
     const char *directory;
     const char *out_directory;
+    const char *adapter; // NULL: none
     vkf_quantization quantization;
+    bool same; // types stay as they are
 } quantize_options;
 
 static void print_help(const void *user)
@@ -43,13 +49,16 @@ static void print_help(const void *user)
         "layers in blocks of 32 elements that share a scale. Whatever takes MODEL takes OUT, too. Norms, biases,\n"
         "embeddings and weights that do not fit blocks stay as they are. No device is needed.\n"
         "\n"
-        "  --type TYPE  q8: 8.5 bits to a weight (default); q4: 4.5 bits\n"
-        "  --help       print this\n",
+        "  --type TYPE    q8: 8.5 bits to a weight (default); q4: 4.5 bits; same: the types of MODEL,\n"
+        "                 to merge an adapter\n"
+        "  --adapter DIR  merge the LoRA adapter in DIR, as PEFT saves it, into the weights first\n"
+        "  --help         print this\n",
         stdout);
 }
 
 static const struct option long_options[] = {
     {"type", required_argument, NULL, OPT_TYPE},
+    {"adapter", required_argument, NULL, OPT_ADAPTER},
     VKF_HELP_LONG_OPTION,
     {0},
 };
@@ -57,7 +66,10 @@ static const struct option long_options[] = {
 static bool take_option(int opt, const char *value, void *user)
 {
     quantize_options *options = user;
-    return opt == OPT_TYPE && vkf_parse_quantization("--type", value, &options->quantization);
+    if (opt == OPT_ADAPTER)
+        return vkf_parse_path("--adapter", value, &options->adapter);
+    options->same = opt == OPT_TYPE && strcmp(value, "same") == 0;
+    return options->same || (opt == OPT_TYPE && vkf_parse_quantization("--type", value, &options->quantization));
 }
 
 static bool take_arguments(int argc, char **argv, void *user)
@@ -80,9 +92,10 @@ typedef struct plan {
     const vkf__inspection *inspection;
     vkf__stored_tensor *tensors; // as they will be stored
     vkf__weight_slot *slots;     // of tensors to be stored in blocks; a slot covers the whole tensor
-    const vkf__stored_tensor **from;
+    vkf__stored_tensor *from;    // as they are, with the adapter, and with the names that they will have
     size_t count, block_count;
-    vkf_dtype dtype;
+    bool untied;     // the adapter has a projection that was the words' table before
+    vkf_dtype dtype; // of the blocks; F32: there will be none
     vkf_progress progress;
     uint32_t written;
 } plan;
@@ -94,14 +107,52 @@ static void plan_free(plan *p)
     vkf__free(p->host, p->from);
 }
 
-static void plan_tensor(plan *p, size_t index)
+// What the adapter makes of one of the model's tensors, which may be the tensor itself.
+static vkf__stored_tensor adapted(const vkf__inspection *inspection, const vkf__stored_tensor *tensor)
 {
-    const vkf__stored_tensor *from = p->from[index];
-    vkf__stored_tensor *to = &p->tensors[index];
-    vkf__weight_slot *slot = &p->slots[index];
+    const vkf__model_source *source = &inspection->source;
+    const vkf__stored_tensor *saved = vkf__adapter_saved(source->adapter, source->family, tensor->name);
+    const vkf__stored_tensor *with = saved ? saved : tensor;
+    for (size_t i = 0; i < inspection->found.count; i++) {
+        if (vkf__merged_base(inspection->found.stored[i]) != with)
+            continue;
+        with = inspection->found.stored[i];
+        break;
+    }
+    vkf__stored_tensor out = *with;
+    out.name = tensor->name;
+    return out;
+}
+
+// Whether a slot reads a tensor that the model's own file lacks.
+static bool is_new(const vkf__inspection *inspection, size_t slot)
+{
+    const vkf__weight_slot *s = &inspection->found.slots[slot];
+    const vkf__adapter *adapter = inspection->source.adapter;
+    const vkf__stored_tensor *tensor;
+    bool changed = adapter && (s->checkpoint == adapter->checkpoint ||
+                               vkf__merged_base(inspection->found.stored[slot]) != inspection->found.stored[slot]);
+    if (!changed || s->tied || s->part > 0)
+        return false;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++)
+        if (vkf__adapter_is_named(inspection->source.family, s->name, tensor->name))
+            return false;
+    return true;
+}
+
+// `type` is that of the model's own tensor, which stays unless the tensor is stored in blocks.
+static void plan_tensor(plan *p, vkf__stored_type type)
+{
+    const vkf__stored_tensor *from = &p->from[p->count];
+    vkf__stored_tensor *to = &p->tensors[p->count];
+    vkf__weight_slot *slot = &p->slots[p->count++];
     *to = *from;
-    *slot = (vkf__weight_slot){0};
-    if (!vkf__whole_in_blocks(p->inspection->found.slots, p->inspection->found.count, from, slot))
+    if (from->type != type && vkf__stored_is_float(type)) {
+        to->type = type;
+        to->size_bytes = from->count * vkf__stored_type_size(type);
+    }
+    if (!vkf__is_blocks(p->dtype) ||
+        !vkf__whole_in_blocks(p->inspection->found.slots, p->inspection->found.count, from, slot))
         return;
     to->type = VKF_STORED_U8;
     to->shape[0] = slot->shape[0];
@@ -112,24 +163,53 @@ static void plan_tensor(plan *p, size_t index)
     p->block_count++;
 }
 
-static vkf_status make_plan(const vkf__host *host, const vkf__inspection *inspection, vkf_quantization quantization,
+static void plan_tensors(plan *p)
+{
+    const vkf__inspection *inspection = p->inspection;
+    const vkf__stored_tensor *tensor;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
+        p->from[p->count] = adapted(inspection, tensor);
+        plan_tensor(p, tensor->type);
+    }
+    for (size_t i = 0; i < inspection->found.count; i++) {
+        if (!is_new(inspection, i))
+            continue;
+        p->from[p->count] = *inspection->found.stored[i];
+        p->from[p->count].name = inspection->found.slots[i].name;
+        plan_tensor(p, vkf__merged_base(inspection->found.stored[i])->type);
+        p->untied = !inspection->source.config.tie_projection;
+    }
+}
+
+static vkf_status check_plan(const plan *p)
+{
+    const char *path = vkf__checkpoint_path(p->inspection->checkpoint);
+    if (p->inspection->source.adapter && vkf__is_blocks(p->inspection->found.blocks))
+        return vkf__fail(p->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: its weights are in blocks; merge the adapter into the model that they were made from",
+                         path);
+    if (p->block_count == 0 && vkf__is_blocks(p->dtype))
+        return vkf__fail(p->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: no weight in it can be put into blocks: they are in blocks already, or their depth is "
+                         "no multiple of 32",
+                         path);
+    return VKF_OK;
+}
+
+static vkf_status make_plan(const vkf__host *host, const vkf__inspection *inspection, const quantize_options *options,
                             plan *out)
 {
     vkf_status status = VKF_OK;
-    plan p = {.host = host, .inspection = inspection, .count = vkf__checkpoint_count(inspection->checkpoint)};
-    p.dtype = quantization == VKF_QUANTIZATION_Q4 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8;
-    VKF_ALLOC(host, p.tensors, p.count);
-    VKF_ALLOC(host, p.slots, p.count);
-    VKF_ALLOC(host, p.from, p.count);
-    for (size_t i = 0; i < p.count; i++) {
-        p.from[i] = vkf__checkpoint_at(inspection->checkpoint, i);
-        plan_tensor(&p, i);
-    }
-    if (p.block_count == 0)
-        status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                           "%s: no weight in it can be put into blocks: they are in blocks already, or their depth is "
-                           "no multiple of 32",
-                           vkf__checkpoint_path(inspection->checkpoint));
+    plan p = {.host = host, .inspection = inspection};
+    size_t most = vkf__checkpoint_count(inspection->checkpoint) + inspection->found.count;
+    p.dtype = options->same                                  ? VKF_DTYPE_F32
+              : options->quantization == VKF_QUANTIZATION_Q4 ? VKF_DTYPE_Q4
+                                                             : VKF_DTYPE_Q8;
+    VKF_ALLOC(host, p.tensors, most);
+    VKF_ALLOC(host, p.slots, most);
+    VKF_ALLOC(host, p.from, most);
+    plan_tensors(&p);
+    VKF_TRY(check_plan(&p));
 fail:
     if (status == VKF_OK)
         *out = p;
@@ -144,7 +224,7 @@ static vkf_status write_blocks(const plan *p, size_t index, vkf__new_file *file)
 {
     vkf_status status = VKF_OK;
     const vkf__weight_slot *slot = &p->slots[index];
-    const vkf__block_source source = {p->host, p->inspection->checkpoint, p->from[index], slot, p->dtype};
+    const vkf__block_source source = {p->host, p->inspection->checkpoint, &p->from[index], slot, p->dtype};
     size_t row_bytes = (size_t)p->tensors[index].shape[1];
     float *values = NULL;
     uint8_t *blocks = NULL;
@@ -162,6 +242,30 @@ fail:
     return status;
 }
 
+// Writes a tensor in another type than it has.
+static vkf_status write_converted(const plan *p, size_t index, vkf__new_file *file)
+{
+    vkf_status status = VKF_OK;
+    const vkf__stored_tensor *from = &p->from[index], *to = &p->tensors[index];
+    const vkf_dtype dtype = to->type == VKF_STORED_F16    ? VKF_DTYPE_F16
+                            : to->type == VKF_STORED_BF16 ? VKF_DTYPE_BF16
+                                                          : VKF_DTYPE_F32;
+    uint8_t *piece = NULL;
+    VKF_ALLOC(p->host, piece, PIECE_ELEMENTS * vkf_dtype_size(dtype));
+    for (uint64_t done = 0; done < from->count; done += PIECE_ELEMENTS) {
+        uint64_t left = from->count - done, part = left < PIECE_ELEMENTS ? left : PIECE_ELEMENTS;
+        VKF_TRY(vkf__stored_convert(p->host, from, done, part, dtype, piece));
+        uint64_t bad = vkf__first_not_finite(dtype, piece, part);
+        if (bad < part)
+            VKF_TRY(vkf__fail(p->host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not finite in %s",
+                              file->path, done + bad, to->name, vkf_dtype_name(dtype)));
+        VKF_TRY(vkf__new_file_write(file, piece, (size_t)part * vkf_dtype_size(dtype)));
+    }
+fail:
+    vkf__free(p->host, piece);
+    return status;
+}
+
 static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
 {
     plan *p = user;
@@ -169,12 +273,14 @@ static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
     vkf_progress_show(&p->progress, p->written++, (uint32_t)p->count, tensor->name);
     if (p->slots[index].rank > 0)
         return write_blocks(p, index, file);
+    if (tensor->type != p->from[index].type)
+        return write_converted(p, index, file);
     return vkf__new_file_write_tensor(file, tensor);
 }
 
 static vkf_status write_weights(plan *p, const char *path)
 {
-    p->progress = vkf_progress_start("quantising");
+    p->progress = vkf_progress_start(vkf__is_blocks(p->dtype) ? "quantising" : "merging");
     vkf_status status = vkf__safetensors_write_made(p->host, path, p->tensors, p->count, NULL, write_tensor, p);
     vkf_progress_end(&p->progress);
     if (status == VKF_OK)
@@ -185,15 +291,21 @@ static vkf_status write_weights(plan *p, const char *path)
 // ---- the other files of a directory
 
 // Adds the key under which transformers describes a quantisation, so that a program that cannot read this one says so.
-static vkf_status write_config(const vkf__host *host, const char *from, const char *to, vkf_dtype dtype)
+static vkf_status write_config(const plan *p, const char *from, const char *to)
 {
     vkf_status status = VKF_OK;
+    const vkf__host *host = p->host;
     json_t *root = NULL;
     char *text = NULL;
+    bool done = true;
     VKF_TRY(vkf__json_load(host, from, &root));
-    json_t *quantization = json_pack("{s:s, s:s, s:i}", "quant_method", "vkformer", "type", vkf_dtype_name(dtype),
-                                     "group_size", VKF_BLOCK);
-    if (json_object_set_new(root, "quantization_config", quantization) == 0)
+    if (vkf__is_blocks(p->dtype))
+        done = json_object_set_new(root, "quantization_config",
+                                   json_pack("{s:s, s:s, s:i}", "quant_method", "vkformer", "type",
+                                             vkf_dtype_name(p->dtype), "group_size", VKF_BLOCK)) == 0;
+    if (p->untied)
+        done = json_object_set_new(root, "tie_word_embeddings", json_false()) == 0 && done;
+    if (done)
         text = json_dumps(root, JSON_INDENT(2));
     status = text ? vkf__file_write(host, to, text, strlen(text))
                   : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its text", to);
@@ -265,7 +377,7 @@ static vkf_status write_one(plan *p, const quantize_options *options, const char
     if (strcmp(name, "model.safetensors") == 0)
         status = write_weights(p, to);
     else if (strcmp(name, "config.json") == 0)
-        status = write_config(p->host, from, to, p->dtype);
+        status = write_config(p, from, to);
     else if (vkf__file_exists(from))
         status = copy_file(p->host, from, to);
 fail:
@@ -349,13 +461,16 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
     plan p = {.host = host};
     VKF_TRY(check_layout(host, options->directory));
     VKF_TRY(vkf__new_directory_open(host, options->out_directory, &out));
-    VKF_TRY(vkf__inspect_model(host, options->directory, &inspection));
+    VKF_TRY(vkf__inspect_model(host, options->directory, options->adapter, &inspection));
     VKF_TRY(inspection.supported);
-    VKF_TRY(make_plan(host, &inspection, options->quantization, &p));
+    VKF_TRY(make_plan(host, &inspection, options, &p));
     VKF_TRY(write_directory(&p, options, out.temporary));
     VKF_TRY(vkf__new_directory_commit(&out));
-    printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
-           vkf_dtype_name(p.dtype));
+    if (options->same)
+        printf("%s: %zu tensors\n", options->out_directory, p.count);
+    else
+        printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
+               vkf_dtype_name(p.dtype));
 fail:
     vkf__new_directory_discard(&out);
     plan_free(&p);

@@ -21,6 +21,7 @@ enum {
     OPT_MAX_LEN,
     OPT_DTYPE,
     OPT_QUANTIZE,
+    OPT_ADAPTER,
     OPT_TIMING,
     OPT_CHECK_NUMBERS,
     OPT_DUMP,
@@ -61,6 +62,7 @@ static void print_help(const void *user)
           "                          alone in 16 bits f32/f16 or f32/bf16; auto (default): that of the file\n"
           "                          where the device is fast in 16 bits, else f32\n"
           "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
+          "  --adapter DIR           merge the LoRA adapter in DIR, as PEFT saves it, while loading\n"
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
           "                          and the first number that is NaN or infinite: exit code 3\n"
@@ -238,6 +240,8 @@ static bool take_option(int opt, const char *value, void *user)
         return vkf_parse_model_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
         return vkf_parse_quantization("--quantize", value, &options->quantization);
+    case OPT_ADAPTER:
+        return vkf_parse_path("--adapter", value, &options->adapter);
     case OPT_TIMING:
         options->timing = true;
         options->common.timestamps = true;
@@ -288,6 +292,7 @@ static const struct option long_options[] = {
     {"max-len", required_argument, NULL, OPT_MAX_LEN},
     {"dtype", required_argument, NULL, OPT_DTYPE},
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"adapter", required_argument, NULL, OPT_ADAPTER},
     {"timing", no_argument, NULL, OPT_TIMING},
     {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
     {"dump", required_argument, NULL, OPT_DUMP},

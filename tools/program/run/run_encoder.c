@@ -64,6 +64,7 @@ bool vkf_run_encoder(const run_options *options)
         .directory = options->model_directory,
         .precision = options->precision,
         .quantization = options->quantization,
+        .adapter_directory = options->adapter,
         .max_batch = 1,
     };
     if (vkf_open_context(&options->common, &context) != VKF_OK)

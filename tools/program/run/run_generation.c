@@ -90,6 +90,7 @@ static bool load(generation *g)
         .directory = options->model_directory,
         .precision = options->precision,
         .quantization = options->quantization,
+        .adapter_directory = options->adapter,
         .max_batch = g->batch,
         .max_context = options->context,
         .max_beams = options->beams.num_beams,

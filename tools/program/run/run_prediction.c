@@ -71,6 +71,7 @@ static bool load(run_prediction *p)
         .directory = options->model_directory,
         .precision = options->precision,
         .quantization = options->quantization,
+        .adapter_directory = options->adapter,
         .max_batch = p->batch,
         .max_tokens = options->context, // for a decoder that classifies
         .head = true,

@@ -99,6 +99,7 @@ static bool load_model(run_state *state)
         .directory = options->model_directory,
         .precision = options->precision,
         .quantization = options->quantization,
+        .adapter_directory = options->adapter,
     };
     vkf_status status = vkf_model_load(state->context, &desc, &state->model);
     if (status == VKF_OK) {

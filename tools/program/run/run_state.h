@@ -16,7 +16,8 @@ typedef struct run_options {
     vkf_common_options common;
     vkf_ranks ranks;
     const char *model_directory;
-    char *const *texts; // NULL: the standard input
+    const char *adapter; // NULL: none
+    char *const *texts;  // NULL: the standard input
     uint32_t text_count;
     uint32_t batch;   // 0: not given
     uint32_t max_len; // 0: not given

@@ -33,16 +33,17 @@ class Embedder(Owner):
     max_batch     texts that run together; 0: 8
     max_tokens    of a text, longer ones are cut; 0: the model's
     head          the model's head runs, too, for predict()
+    adapter       the directory of a LoRA adapter, as PEFT saves it, that is merged while loading
     truncate_dim  how many of an embedding's first elements are given; 0: what the directory says
     """
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none", max_batch: int = 0,
                  max_tokens: int = 0, head: bool = False, truncate_dim: int = 0,
-                 context: Context | None = None) -> None:
+                 adapter: Path | None = None, context: Context | None = None) -> None:
         context = context_or_default(context)
-        path = path_bytes(directory)
+        path, adapter_path = path_bytes(directory), ffi.NULL if adapter is None else path_bytes(adapter)
         desc = ffi.new("vkf_embedder_desc *")
-        set_model(desc, path, precision, quantization)
+        set_model(desc, path, precision, quantization, adapter_path)
         desc.max_batch, desc.max_tokens = max_batch, max_tokens
         desc.head, desc.truncate_dim = head, truncate_dim
         super().__init__("vkf_embedder", lib.vkf_embedder_destroy, context._log, context)

@@ -57,17 +57,19 @@ class Generator(Owner):
     max_context   tokens of a prompt and its continuation; 0: the model's, at most 2048
     max_beams     what beam search may take; 0: as many as generation_config.json asks for, or else 1
     cache_dtype   "f32", which means as the precision says, or "f16"
+    adapter       the directory of a LoRA adapter, as PEFT saves it, that is merged while loading
     progress      of loading
     """
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none", max_batch: int = 0,
                  max_context: int = 0, max_beams: int = 0, cache_dtype: str = "f32",
-                 progress: ProgressFunction | None = None, context: Context | None = None) -> None:
+                 adapter: Path | None = None, progress: ProgressFunction | None = None,
+                 context: Context | None = None) -> None:
         context = context_or_default(context)
         self._stream_thread: threading.Thread | None = None
-        path = path_bytes(directory)
+        path, adapter_path = path_bytes(directory), ffi.NULL if adapter is None else path_bytes(adapter)
         desc = ffi.new("vkf_generator_desc *")
-        set_model(desc, path, precision, quantization)
+        set_model(desc, path, precision, quantization, adapter_path)
         desc.max_batch, desc.max_context = max_batch, max_context
         desc.max_beams = max_beams or _beams_asked_for(directory)
         desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)

@@ -34,9 +34,10 @@ class Texts:
         return len(self._sizes)
 
 
-def set_model(desc: Any, directory: Any, precision: str, quantization: str) -> None:
+def set_model(desc: Any, directory: Any, precision: str, quantization: str, adapter: Any) -> None:
     """The members that the descriptors of models, embedders and generators share."""
     desc.directory = directory
+    desc.adapter_directory = adapter
     desc.precision = enumerator("vkf_model_precision", "VKF_MODEL_PRECISION_", precision)
     desc.quantization = enumerator("vkf_quantization", "VKF_QUANTIZATION_", quantization)
 

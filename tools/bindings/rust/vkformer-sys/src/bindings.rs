@@ -1770,6 +1770,7 @@ pub struct vkf_model_desc {
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
     pub trainable: bool,
+    pub adapter_directory: *const ::std::os::raw::c_char,
 }
 impl Default for vkf_model_desc {
     fn default() -> Self {
@@ -2434,6 +2435,7 @@ pub struct vkf_embedder_desc {
     pub max_tokens: u32,
     pub head: bool,
     pub truncate_dim: u32,
+    pub adapter_directory: *const ::std::os::raw::c_char,
 }
 impl Default for vkf_embedder_desc {
     fn default() -> Self {
@@ -2611,6 +2613,7 @@ pub struct vkf_generator_desc {
     pub whole_prompts: bool,
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
+    pub adapter_directory: *const ::std::os::raw::c_char,
 }
 impl Default for vkf_generator_desc {
     fn default() -> Self {

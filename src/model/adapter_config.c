@@ -1,0 +1,223 @@
+// Reads adapter_config.json. Every key is followed, has no part in what an adapter computes, or is refused.
+#include "model/adapter_config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "io/json_file.h"
+#include "io/path.h"
+#include "model/adapter.h"
+
+#define MAX_RANK (1u << 16)
+#define MAX_PATTERN 256
+
+typedef enum key_use {
+    FOLLOWED,
+    IDLE,  // of training, or of what the tensors' names and shapes say themselves
+    EMPTY, // what it stands for is not implemented
+} key_use;
+
+// Names in place, as a pointer each would take more than the text.
+static const struct {
+    char key[24];
+    uint8_t use; // a key_use
+} keys[] = {
+    {"peft_type", FOLLOWED},
+    {"r", FOLLOWED},
+    {"lora_alpha", FOLLOWED},
+    {"use_rslora", FOLLOWED},
+    {"rank_pattern", FOLLOWED},
+    {"alpha_pattern", FOLLOWED},
+    {"target_modules", FOLLOWED},
+    {"init_lora_weights", FOLLOWED},
+    {"ensure_weight_tying", FOLLOWED},
+    {"bias", IDLE},            // the biases are among the tensors
+    {"modules_to_save", IDLE}, // these, too
+    {"fan_in_fan_out", IDLE},  // the model's family says how its file has a weight
+    {"layers_to_transform", IDLE},
+    {"layers_pattern", IDLE},
+    {"exclude_modules", IDLE},
+    {"task_type", IDLE},
+    {"auto_mapping", IDLE},
+    {"base_model_name_or_path", IDLE},
+    {"revision", IDLE},
+    {"inference_mode", IDLE},
+    {"peft_version", IDLE},
+    {"lora_dropout", IDLE},
+    {"megatron_core", IDLE}, // without megatron_config
+    {"qalora_group_size", IDLE},
+    {"eva_config", IDLE}, // the next four belong to values of init_lora_weights
+    {"loftq_config", IDLE},
+    {"corda_config", IDLE},
+    {"lora_ga_config", IDLE},
+    {"runtime_config", IDLE},
+    {"use_dora", EMPTY},
+    {"lora_bias", EMPTY},
+    {"use_qalora", EMPTY},
+    {"use_bdlora", EMPTY},
+    {"megatron_config", EMPTY},
+    {"layer_replication", EMPTY},
+    {"trainable_token_indices", EMPTY},
+    {"target_parameters", EMPTY},
+    {"alora_invocation_tokens", EMPTY},
+    {"velora_config", EMPTY},
+    {"monteclora_config", EMPTY},
+    {"arrow_config", EMPTY},
+    {"kasa_config", EMPTY},
+};
+
+static bool is_empty(const json_t *value)
+{
+    return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
+           (json_is_array(value) && json_array_size(value) == 0);
+}
+
+static vkf_status check_keys(const vkf__host *host, const vkf__adapter_settings *s)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(s->root, key, value)
+    {
+        size_t i = 0;
+        while (i < sizeof keys / sizeof keys[0] && strcmp(keys[i].key, key) != 0)
+            i++;
+        if (i == sizeof keys / sizeof keys[0] && !is_empty(value))
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the key %.100s is not known", s->path, key);
+        if (i < sizeof keys / sizeof keys[0] && keys[i].use == EMPTY && !is_empty(value))
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: %s is not supported; merge the adapter with PEFT first",
+                             s->path, key);
+    }
+    return VKF_OK;
+}
+
+// Some ways to begin training change the model's own weights, so that an adapter of theirs fits no other.
+static vkf_status check_init(const vkf__host *host, const vkf__adapter_settings *s)
+{
+    static const char *const plain[] = {"gaussian", "eva", "orthogonal"};
+    const char *name = json_string_value(json_object_get(s->root, "init_lora_weights"));
+    for (size_t i = 0; name && i < sizeof plain / sizeof plain[0]; i++)
+        if (strcmp(name, plain[i]) == 0)
+            return VKF_OK;
+    if (!name)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                     "%s: init_lora_weights is \"%.60s\", which changes the model's own weights; let PEFT convert the "
+                     "adapter (path_initial_model_for_weight_conversion of save_pretrained)",
+                     s->path, name);
+}
+
+static vkf_status read_bool(const vkf__host *host, const vkf__adapter_settings *s, const char *key, bool *out_value)
+{
+    return vkf__json_has(s->root, key) ? vkf__json_bool(host, s->path, s->root, key, out_value) : VKF_OK;
+}
+
+static vkf_status read_values(const vkf__host *host, vkf__adapter_settings *s)
+{
+    const char *type = NULL;
+    float alpha = 0;
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, s->path, s->root, "peft_type", &type));
+    if (strcmp(type, "LORA") != 0)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: peft_type is \"%.60s\"; supported: \"LORA\"", s->path, type);
+    VKF_RETURN_IF_ERROR(check_keys(host, s));
+    VKF_RETURN_IF_ERROR(check_init(host, s));
+    VKF_RETURN_IF_ERROR(vkf__json_u32(host, s->path, s->root, "r", 1, MAX_RANK, &s->rank));
+    VKF_RETURN_IF_ERROR(vkf__json_f32(host, s->path, s->root, "lora_alpha", &alpha));
+    s->alpha = (double)alpha;
+    VKF_RETURN_IF_ERROR(read_bool(host, s, "use_rslora", &s->root_scale));
+    return read_bool(host, s, "ensure_weight_tying", &s->ties);
+}
+
+vkf_status vkf__adapter_settings_load(const vkf__host *host, const char *directory, vkf__adapter_settings *out)
+{
+    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, VKF_ADAPTER_CONFIG, &out->path));
+    VKF_RETURN_IF_ERROR(vkf__json_load(host, out->path, &out->root));
+    return read_values(host, out);
+}
+
+void vkf__adapter_settings_free(const vkf__host *host, vkf__adapter_settings *settings)
+{
+    vkf__free(host, settings->path);
+    json_decref(settings->root);
+    *settings = (vkf__adapter_settings){0};
+}
+
+// ---- modules
+
+// Whether a module's name is `name`, or ends with it behind a dot.
+static bool ends_with(const char *module, const char *name)
+{
+    size_t length = strlen(module), ending = strlen(name);
+    return length >= ending && strcmp(module + length - ending, name) == 0 &&
+           (length == ending || module[length - ending - 1] == '.');
+}
+
+// PEFT takes a pattern's key for a regular expression that the end of a module's name matches. Names are such keys, and
+// their dots may be escaped; with a "^" before it the whole name is meant.
+static vkf_status matches(const vkf__host *host, const vkf__adapter_settings *s, const char *key, const char *module,
+                          bool *out_matches)
+{
+    char name[MAX_PATTERN];
+    size_t used = 0;
+    bool whole = *key == '^';
+    for (const char *c = key + whole; *c && used + 1 < sizeof name; c++) {
+        if (*c == '\\' && c[1] == '.')
+            c++;
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", *c))
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                             "%s: the pattern \"%.100s\" is not supported; give a module's name, or the end of one",
+                             s->path, key);
+        name[used++] = *c;
+    }
+    name[used] = '\0';
+    *out_matches = whole ? strcmp(module, name) == 0 : ends_with(module, name);
+    return VKF_OK;
+}
+
+// The value of the first of a pattern's keys that match the module; NULL: none does.
+static vkf_status find_pattern(const vkf__host *host, const vkf__adapter_settings *s, const char *pattern,
+                               const char *module, const char **out_key)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    bool found = false;
+    json_object_foreach(json_object_get(s->root, pattern), key, value)
+    {
+        VKF_RETURN_IF_ERROR(matches(host, s, key, module, &found));
+        if (found)
+            break;
+    }
+    *out_key = found ? key : NULL;
+    return VKF_OK;
+}
+
+static vkf_status check_target(const vkf__host *host, const vkf__adapter_settings *s, const char *module)
+{
+    const json_t *targets = json_object_get(s->root, "target_modules"), *target = NULL;
+    size_t i = 0;
+    bool listed = !json_is_array(targets); // by an expression, or by the model's class
+    json_array_foreach(targets, i, target) if (json_is_string(target)) listed =
+        listed || ends_with(module, json_string_value(target));
+    if (listed)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: target_modules does not list %s, for which there are tensors",
+                     s->path, module);
+}
+
+vkf_status vkf__adapter_scale_of(const vkf__host *host, const vkf__adapter_settings *s, const char *module,
+                                 uint32_t *out_rank, double *out_scale)
+{
+    const char *key = NULL;
+    uint32_t rank = s->rank;
+    float alpha = (float)s->alpha;
+    VKF_RETURN_IF_ERROR(check_target(host, s, module));
+    VKF_RETURN_IF_ERROR(find_pattern(host, s, "rank_pattern", module, &key));
+    if (key)
+        VKF_RETURN_IF_ERROR(
+            vkf__json_u32(host, s->path, json_object_get(s->root, "rank_pattern"), key, 1, MAX_RANK, &rank));
+    VKF_RETURN_IF_ERROR(find_pattern(host, s, "alpha_pattern", module, &key));
+    if (key)
+        VKF_RETURN_IF_ERROR(vkf__json_f32(host, s->path, json_object_get(s->root, "alpha_pattern"), key, &alpha));
+    *out_rank = rank;
+    *out_scale = (double)alpha / (s->root_scale ? sqrt((double)rank) : (double)rank);
+    return VKF_OK;
+}
