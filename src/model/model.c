@@ -22,12 +22,6 @@ static vkf_status open_weights(const vkf_context *context, const vkf__host *host
     return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
-static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
-{
-    const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
-    return desc->adapter_directory ? vkf__adapter_open(&host, desc->adapter_directory, &s->adapter) : VKF_OK;
-}
-
 // Leaves the configuration with the layers of a part.
 static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, vkf__model_source *s)
 {
@@ -36,6 +30,8 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     const uint32_t total = whole.num_decoder_layers, most = 32 * sizeof whole.windowed_layers / sizeof(uint32_t);
     if (!s->family || !vkf__facts_of(config)->prompts)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "only a DECODER is cut between its layers");
+    if (s->adapter)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "a model is not cut while an adapter is merged: merge it before");
     if (part->count == 0 || part->first >= total || part->count > total - part->first)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "the model has no layers %u to %u, but %u", part->first,
                          part->first + part->count, total);
@@ -46,6 +42,12 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     for (uint32_t i = 0, layer = part->first; i < part->count && layer < most; i++, layer++)
         config->windowed_layers[i / 32] |= (whole.windowed_layers[layer / 32] >> layer % 32 & 1) << i % 32;
     return VKF_OK;
+}
+
+static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
+{
+    const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
+    return desc->adapter_directory ? vkf__adapter_open(&host, desc->adapter_directory, &s->adapter) : VKF_OK;
 }
 
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.

@@ -9,12 +9,13 @@
 
 bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_config *config)
 {
-    const char *refused = options->attention.path           ? "--attention"
-                          : options->dump_path              ? "--dump"
-                          : options->common.numbers         ? "--check-numbers"
-                          : way != RUN_GENERATION           ? options->model_directory
-                          : !vkf__facts_of(config)->prompts ? options->model_directory
-                                                            : NULL;
+    const bool decoder = way == RUN_GENERATION && vkf__facts_of(config)->prompts;
+    const char *refused = options->attention.path   ? "--attention"
+                          : options->dump_path      ? "--dump"
+                          : options->common.numbers ? "--check-numbers"
+                          : options->adapter        ? "--adapter"
+                          : decoder                 ? NULL
+                                                    : options->model_directory;
     if (!refused)
         return true;
     vkf_print_error("%s: under mpirun the layers of a decoder are cut between ranks, and nothing else is; run it "
