@@ -33,6 +33,7 @@ typedef struct vkf__exchange {
     size_t bucket_count;
     VkCommandBuffer sums; // copies them back
     double mark;          // what has to be the same of all trainers; below 0: not known
+    bool finite;          // this trainer's own loss of the last step
 } vkf__exchange;
 
 // What `staging` will have.

@@ -35,7 +35,9 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     VKF_TRY(vkf__checkpoint_load_state(&t->parameters, path, &state));
     VKF_TRY(vkf__checkpoint_load_weights(t->model, directory));
     t->state = state;
-    t->graph.dropout.seed = state.seed;
+    vkf__trainer_seed(t);
+    if (t->exchange)
+        t->exchange->mark = -1;
 fail:
     vkf__free(host, path);
     return status;
