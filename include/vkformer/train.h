@@ -90,15 +90,16 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vk
 
 // A batch. Arrays are on the host and used only during the call. Ids of padding may be any that the model has.
 typedef struct vkf_train_batch {
-    uint32_t batch;            // B; of CONTRASTIVE an even number: the first half, and in the same order what belongs to it
+    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it.
+    uint32_t batch;
     uint32_t source_len;       // S, SEQ2SEQ and ENCODER
     const int32_t *source_ids; // (B, S)
     const int32_t *source_lengths; // optional, (B): positions from there on are padding
     const int32_t *source_types;   // optional, (B, S), ENCODER with token_types
     uint32_t target_len;           // T, SEQ2SEQ and DECODER
     const int32_t *target_ids;     // (B, T): what the decoder reads, for SEQ2SEQ from bos_id on
-    // What each position is to say next, or ignored_label: (B, T) SEQ2SEQ and DECODER; (B) an ENCODER for sequences, (B, S)
-    // one for tokens. Of CONTRASTIVE NULL.
+    // What each position is to say next, or ignored_label: (B, T) SEQ2SEQ and DECODER; (B) an ENCODER for sequences,
+    // (B, S) one for tokens. Of CONTRASTIVE NULL.
     const int32_t *labels;
 } vkf_train_batch;
 
@@ -123,16 +124,16 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_step(vkf_trainer *trainer, cons
 // The loss of a batch as it is, without dropout and without a change. Statuses: as above.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, const vkf_train_batch *batch,
                                                           vkf_train_result *out_result);
-// The parameters that are trained, in the model's order; false beyond the last. One tensor of a file that holds several,
-// as of queries, keys and values, is several here, of one name, which lives as long as the trainer.
+// The parameters that are trained, in the model's order; false beyond the last. One tensor of a file that holds
+// several, as of queries, keys and values, is several here, of one name, which lives as long as the trainer.
 typedef struct vkf_train_parameter {
     const char *name;
     uint64_t count; // elements
 } vkf_train_parameter;
 VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter);
 
-// The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many elements
-// as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
+// The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many
+// elements as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
 // INVALID_ARGUMENT for an index beyond the last.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
                                                           uint32_t index, float *out_gradient);
@@ -143,10 +144,10 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 // checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or an empty directory.
 // Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
-// Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have to
-// be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a broken
-// one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY, DEVICE_LOST,
-// VULKAN.
+// Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have
+// to be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a
+// broken one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY,
+// DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory);
 // Steps so far.
 VKF_API uint64_t vkf_trainer_steps(const vkf_trainer *trainer);

@@ -58,7 +58,7 @@ VKF_MUST_CHECK vkf_status vkf__state_model(vkf__tape *tape, const vkf__model_gra
 VKF_MUST_CHECK vkf_status vkf__graph_check(const vkf__host *host, const vkf_model_config *config,
                                            const vkf_trainer_desc *desc);
 
-// For the files of the graph --------------------------------------------------------------------------------------------
+// For the files of the graph ----------------------------------------------------------------------------------------
 
 // While a graph is stated. Tables that are one tensor are one value.
 typedef struct vkf__statement {
@@ -73,8 +73,8 @@ typedef struct vkf__statement {
     size_t table_count;
 } vkf__statement;
 
-// A parameter, as a matrix with rows of its last dimension; 0 where the model does not have it. `gradient` is the tensor
-// of the same place among the gradients, NULL without them.
+// A parameter, as a matrix with rows of its last dimension; 0 where the model does not have it. `gradient` is the
+// tensor of the same place among the gradients, NULL without them.
 VKF_MUST_CHECK vkf_status vkf__state_parameter(vkf__statement *s, const vkf_tensor *tensor, const vkf_tensor *gradient,
                                                vkf__value *out_value);
 // A linear layer, then an activation.

@@ -1,4 +1,4 @@
-// States logits: a decoder's, those of an encoder's head, and the likeness of sentences. Says which models can be stated.
+// States logits: a decoder's, those of an encoder's head, and the likeness of sentences. Says what can be stated.
 #include <inttypes.h>
 
 #include "model/model_kind.h"

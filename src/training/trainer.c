@@ -103,7 +103,10 @@ static vkf_status build_recordings(vkf_trainer *t)
         VKF_RETURN_IF_ERROR(vkf__work_build(all[i].work, t->arena, all[i].emit, all[i].args));
         VKF_RETURN_IF_ERROR(vkf__work_record_own(all[i].work, &t->submission));
     }
-    return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_alone, &t->pass));
+    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_and_update, &t->pass));
+    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_and_update, &t->update));
+    return vkf__batch_add(&t->evaluation_alone, &t->evaluation);
 }
 
 static vkf_status make_buffer(vkf_trainer *t, vkf__memory_class class, uint64_t bytes, const char *name,
@@ -184,6 +187,9 @@ fail:
 static void free_host_side(vkf_trainer *t)
 {
     const vkf__host *host = &t->context->host;
+    vkf__batch_free(&t->pass_alone, host);
+    vkf__batch_free(&t->pass_and_update, host);
+    vkf__batch_free(&t->evaluation_alone, host);
     vkf__work_finish(&t->pass);
     vkf__work_finish(&t->evaluation);
     vkf__work_finish(&t->update);

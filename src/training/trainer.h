@@ -11,8 +11,14 @@
 #include "training/schedule.h"
 #include "training/train_checkpoint.h"
 
-// Floats that runs leave for the host.
-enum { VKF_TRAINER_LOSS, VKF_TRAINER_FACTOR, VKF_TRAINER_NORM, VKF_TRAINER_SQUARES };
+// What runs leave for the host: the loss; the factor and the norm of gradients; and of each range of parameters the sum
+// of its gradients' squares, and of the loss whether it is finite. They lie apart, so that no two dispatches write to
+// what a device binds at once; between them are zeros.
+typedef struct vkf__trainer_results {
+    vkf__span loss, factor;
+    vkf__span squares; // (range_count + 1) slots of `slot` floats
+    uint32_t slot;
+} vkf__trainer_results;
 
 struct vkf_trainer {
     vkf_context *context;
@@ -20,10 +26,12 @@ struct vkf_trainer {
     vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
     vkf__parameters parameters;
     vkf__model_graph graph;
+    vkf__trainer_results results_at;
     vkf__tape tape;
     vkf__train_state state;
     vkf__submission submission;
     vkf__work pass, evaluation, update;
+    vkf__batch pass_alone, pass_and_update, evaluation_alone; // what is submitted
     vkf_buffer *inputs, *constants, *results, *arena;
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()

@@ -5,10 +5,10 @@
 #include "op/total.h"
 #include "training/trainer.h"
 
-static vkf__span result_of(const vkf_trainer *t, uint32_t first, uint32_t count)
+// Where the sum of squares of a range goes; behind the last, what tells whether the loss is finite.
+static vkf__span square_of(const vkf_trainer *t, size_t range)
 {
-    const vkf__span all = {.buffer = t->results, .size_bytes = t->results_bytes, .dtype = VKF_DTYPE_F32};
-    return vkf__span_part(&all, first, count);
+    return vkf__span_part(&t->results_at.squares, range * t->results_at.slot, 1);
 }
 
 // The sum of the losses, which is added to what is there.
@@ -17,7 +17,7 @@ static vkf_status emit_loss(vkf_trainer *t, vkf__work *work, vkf__value losses)
     const vkf__total_args total = {
         .label = "loss",
         .x = *vkf__tape_span(&t->tape, losses),
-        .out = result_of(t, VKF_TRAINER_LOSS, 1),
+        .out = t->results_at.loss,
         .count = vkf__tape_at(&t->tape, losses)->rows,
         .accumulate = true,
         .factor = 1,
@@ -73,14 +73,14 @@ double vkf__trainer_rate(const vkf_trainer *t)
     return vkf__schedule_rate(&schedule, t->state.step);
 }
 
-// The squares of each range, and none where the loss is finite: no step follows one that is not.
+// The squares of each range, and 0 where the loss is finite: no step follows one that is not.
 static vkf_status emit_factor(vkf_trainer *t, vkf__work *work)
 {
     const vkf__parameters *p = &t->parameters;
     vkf__total_args total = {
         .label = "loss_check",
-        .x = result_of(t, VKF_TRAINER_LOSS, 1),
-        .out = result_of(t, VKF_TRAINER_SQUARES + (uint32_t)p->range_count, 1),
+        .x = t->results_at.loss,
+        .out = square_of(t, p->range_count),
         .count = 1,
     };
     VKF_RETURN_IF_ERROR(vkf__emit_total(work, &total));
@@ -88,7 +88,7 @@ static vkf_status emit_factor(vkf_trainer *t, vkf__work *work)
         total = (vkf__total_args){
             .label = "squares",
             .x = p->ranges[i].gradient,
-            .out = result_of(t, VKF_TRAINER_SQUARES + i, 1),
+            .out = square_of(t, i),
             .count = (uint32_t)p->ranges[i].count,
             .squares = true,
             .factor = 1,
@@ -97,9 +97,9 @@ static vkf_status emit_factor(vkf_trainer *t, vkf__work *work)
     }
     const vkf__clip_args clip = {
         .label = "clip",
-        .squares = result_of(t, VKF_TRAINER_SQUARES, (uint32_t)p->range_count + 1),
-        .out = result_of(t, VKF_TRAINER_FACTOR, 2),
-        .count = (uint32_t)p->range_count + 1,
+        .squares = t->results_at.squares,
+        .out = t->results_at.factor,
+        .count = ((uint32_t)p->range_count + 1) * t->results_at.slot,
         .max_norm = t->desc.max_norm,
         .loss_scale = 1,
     };
@@ -113,7 +113,7 @@ static vkf_status emit_adam(vkf_trainer *t, vkf__work *work, const vkf__paramete
         .parameter = range->value,
         .gradient = range->gradient,
         .moments = range->moments,
-        .factor = result_of(t, VKF_TRAINER_FACTOR, 1),
+        .factor = vkf__span_part(&t->results_at.factor, 0, 1),
         .count = (uint32_t)range->count,
         .step = (uint32_t)t->state.step + 1,
         .rate = vkf__trainer_rate(t),
@@ -133,7 +133,7 @@ static vkf_status emit_sgd(vkf_trainer *t, vkf__work *work, const vkf__parameter
         .parameter = range->value,
         .gradient = range->gradient,
         .momentum_buffer = range->moments,
-        .factor = result_of(t, VKF_TRAINER_FACTOR, 1),
+        .factor = vkf__span_part(&t->results_at.factor, 0, 1),
         .count = (uint32_t)range->count,
         .rate = (float)vkf__trainer_rate(t),
         .momentum = (float)t->desc.momentum,

@@ -109,7 +109,11 @@ vkf_status vkf__trainer_lay_out(vkf_trainer *t)
     lay_out_inputs(t, &inputs);
     lay_out_constants(t, &constants);
     const vkf__graph_sizes most = vkf__trainer_max_sizes(t);
-    (void)take(&results, VKF_DTYPE_F32, VKF_TRAINER_SQUARES + t->parameters.range_count + 1);
+    const uint64_t slot = alignment / sizeof(float);
+    t->results_at.slot = (uint32_t)slot;
+    t->results_at.loss = take(&results, VKF_DTYPE_F32, 1);
+    t->results_at.factor = take(&results, VKF_DTYPE_F32, 2);
+    t->results_at.squares = take(&results, VKF_DTYPE_F32, slot * (t->parameters.range_count + 1));
     t->graph.choices = take(&results, VKF_DTYPE_I32, vkf__graph_labels(&t->graph, &most));
     t->inputs_bytes = inputs.bytes;
     t->constants_bytes = constants.bytes;

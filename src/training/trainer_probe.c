@@ -69,8 +69,9 @@ vkf_status vkf__trainer_find_not_finite(vkf_trainer *t, const char *function)
     const char *name = NULL;
     VKF_RETURN_IF_ERROR(find_parameter(t, &name));
     if (name)
-        return vkf__fail(host, VKF_ERROR_NOT_FINITE, "%s: in step %llu the loss is not finite, because the parameter %s "
-                         "is not", function, step, name);
+        return vkf__fail(host, VKF_ERROR_NOT_FINITE,
+                         "%s: in step %llu the loss is not finite, because the parameter %s is not", function, step,
+                         name);
     VKF_RETURN_IF_ERROR(find_dispatch(t, &name));
     return vkf__fail(host, VKF_ERROR_NOT_FINITE,
                      "%s: in step %llu the loss is not finite; the first result that is not is that of %s; a lower "

@@ -4,14 +4,27 @@
 
 #include "training/trainer.h"
 
-static volatile const float *results_of(const vkf_trainer *t)
+// Floats that a run has left.
+static volatile float *floats_at(const vkf_trainer *t, const vkf__span *span)
 {
-    return (volatile const float *)t->results->allocation.mapped;
+    return (volatile float *)((uint8_t *)t->results->allocation.mapped + span->offset_bytes);
+}
+
+static float loss_of(const vkf_trainer *t)
+{
+    return floats_at(t, &t->results_at.loss)[0];
 }
 
 static void clear_loss(vkf_trainer *t)
 {
-    ((float *)t->results->allocation.mapped)[VKF_TRAINER_LOSS] = 0;
+    floats_at(t, &t->results_at.loss)[0] = 0;
+}
+
+static vkf_status run(vkf_trainer *t, const vkf__batch *batch)
+{
+    const vkf__submit_semaphores none = {0};
+    VKF_RETURN_IF_ERROR(vkf__batch_submit_with(batch, &t->submission, 0, batch->count, &none));
+    return vkf__submission_wait(&t->submission);
 }
 
 // What has not become part of a step is no part of the next.
@@ -54,12 +67,11 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
                              bool updates)
 {
     for (uint32_t i = 0; i < count; i++) {
-        VkCommandBuffer commands[2] = {t->pass.built.command_buffer, t->update.built.command_buffer};
         const bool last = updates && i + 1 == count;
         VKF_RETURN_IF_ERROR(update_pass(t, &batches[i], labels));
         if (last)
             VKF_RETURN_IF_ERROR(vkf__work_update(&t->update, vkf__emit_update, &t));
-        VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, commands, last ? 2 : 1));
+        VKF_RETURN_IF_ERROR(run(t, last ? &t->pass_and_update : &t->pass_alone));
     }
     return VKF_OK;
 }
@@ -70,7 +82,7 @@ static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint3
     const vkf__train_state before = t->state;
     clear_loss(t);
     VKF_RETURN_IF_ERROR(run_passes(t, batches, count, labels, true));
-    const float loss = results_of(t)[VKF_TRAINER_LOSS], norm = results_of(t)[VKF_TRAINER_NORM];
+    const float loss = loss_of(t), norm = floats_at(t, &t->results_at.factor)[1];
     if (!isfinite(loss)) {
         t->state = before;
         return vkf__trainer_find_not_finite(t, "vkf_trainer_step");
@@ -124,8 +136,8 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
-    VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, &t->evaluation.built.command_buffer, 1));
-    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    VKF_RETURN_IF_ERROR(run(t, &t->evaluation_alone));
+    const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");
     *out_result = (vkf_train_result){
@@ -139,7 +151,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
 
 static vkf_status read_gradient(vkf_trainer *t, const vkf__parameter *parameter, float *out_gradient)
 {
-    const float loss = results_of(t)[VKF_TRAINER_LOSS];
+    const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__trainer_find_not_finite(t, "vkf_trainer_gradient");
     return vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,

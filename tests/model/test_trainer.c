@@ -111,7 +111,7 @@ static double slope_along(vkf_test_gpu *gpu, const float *gradient, size_t count
 static double measured_slope(trained *t, const vkf_tensor *value, const float *from, const float *direction,
                              size_t count)
 {
-    const float steps[] = {8e-3f, 4e-3f};
+    const float steps[] = {3e-3f, 1.5e-3f};
     double slopes[2];
     for (int i = 0; i < 2; i++)
         slopes[i] = (loss_at(t, value, from, direction, count, steps[i]) -
