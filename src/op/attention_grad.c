@@ -498,10 +498,12 @@ static void flags_of(const vkf__kernel *kernel, uint32_t head_dim, uint32_t give
     vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_GIVES, gives, out_flags);
 }
 
+// With dropout, which takes the most registers.
 static void train_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
     (void)config;
     flags_of(kernel, head_dim, VKF_ATTENTION_GRAD_OUTPUT, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_DROPOUT, 1, out_flags);
 }
 
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
