@@ -44,5 +44,7 @@ void vkf_ranks_advance(void);
 void vkf_ranks_added(void);
 // Adds up a few numbers of all ranks, in the order of ranks.
 void vkf_ranks_sum(double *values, size_t count);
+// Waits for all ranks.
+void vkf_ranks_meet(void);
 
 #endif

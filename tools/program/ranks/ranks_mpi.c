@@ -198,3 +198,12 @@ void vkf_ranks_sum(double *values, size_t count)
     }
     free(all);
 }
+
+void vkf_ranks_meet(void)
+{
+    MPI_Request request;
+    if (!begun)
+        return;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    await(&request);
+}
