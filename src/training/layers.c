@@ -100,7 +100,7 @@ vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_bloc
     projected_values made;
     vkf__value context;
     VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
-    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, made.q, made.k, made.v, &context));
+    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, made.q, made.k, made.v, &context));
     return state_linear(tape, &out, context, out_value);
 }
 

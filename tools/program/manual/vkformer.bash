@@ -77,7 +77,8 @@ _vkformer() {
         shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         plan)
-            words="--chip --list-chips --calibrate --peer --dtype --quantize --batch --prompt --context --json
+            words="--chip --list-chips --calibrate --peer --ranks --dtype --quantize --batch --prompt --context
+                --json
                 --caps --mask --variant --arithmetic --verbose --help"
             ;;
         quantize) words="--type --adapter --help" ;;
