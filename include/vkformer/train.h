@@ -66,20 +66,20 @@ typedef struct vkf_trainer_desc {
     const char *const *trained;
     uint32_t trained_count;
 
+    // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
+    // time.
+    bool recompute;
+
     // LoRA (Hu et al. 2021): beside the weights W (out, in) of projections, which stay as they are, two small matrices
     // learn: y = x W^T + lora_alpha / lora_rank * dropout(x) A^T B^T, A (lora_rank, in), B (out, lora_rank). The other
     // parameters are frozen but for those that `trained` names. Sessions over the model do not see an adapter: save it,
     // and load the model with it (vkf_model_desc.adapter_directory).
-    uint32_t lora_rank;                // 0: none
-    float lora_alpha;                  // 0: 2 * lora_rank
-    float lora_dropout;                // of the projections' inputs, on their way to A
-    const char *const *lora_targets;   // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
+    uint32_t lora_rank;     // 0: none
+    float lora_alpha;       // 0: 2 * lora_rank
+    float lora_dropout;     // of the projections' inputs, on their way to A
     uint32_t lora_target_count;
-
-    // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
-    // time.
-    bool recompute;
-    uint32_t reserved[64]; // 0; room for members of later versions
+    const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
+    uint32_t reserved[58]; // 0; room for members of later versions
 } vkf_trainer_desc;
 
 typedef struct vkf_trainer vkf_trainer;
