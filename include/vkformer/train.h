@@ -93,9 +93,19 @@ typedef struct vkf_trainer_desc {
     // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
     // time.
     bool recompute;
+
+    // LoRA (Hu et al. 2021): beside the weights W (out, in) of projections, which stay as they are, two small matrices
+    // learn: y = x W^T + lora_alpha / lora_rank * dropout(x) A^T B^T, A (lora_rank, in), B (out, lora_rank). The other
+    // parameters are frozen but for those that `trained` names. Sessions over the model do not see an adapter: save it,
+    // and load the model with it (vkf_model_desc.adapter_directory).
+    uint32_t lora_rank;     // 0: none
+    float lora_alpha;       // 0: 2 * lora_rank
+    float lora_dropout;     // of the projections' inputs, on their way to A
+    uint32_t lora_target_count;
+    const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
     // Optional: the trainers that this one shares its steps with. The struct is copied.
     const vkf_train_exchange *exchange;
-    uint32_t reserved[62]; // 0; room for members of later versions
+    uint32_t reserved[56]; // 0; room for members of later versions
 } vkf_trainer_desc;
 
 typedef struct vkf_trainer vkf_trainer;
@@ -173,6 +183,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 // checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or an empty directory.
 // Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
+// Writes what lora_rank has trained as PEFT saves it, adapter_config.json and adapter_model.safetensors, for PEFT and
+// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory. Parameters
+// that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
+// INVALID_ARGUMENT (the trainer has no adapter), UNSUPPORTED (a tensor of `trained` that the model's file has fused or
+// transposed; the message names it), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory);
 // Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have
 // to be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a
 // broken one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY,

@@ -13,11 +13,41 @@ static uint32_t moments_of(const vkf_trainer_desc *desc)
     return 2;
 }
 
+// Whose moments and gradients there are. Beside an adapter nothing trains that nobody names.
+typedef struct chosen {
+    const char *const *patterns;
+    size_t count;
+} chosen;
+
+static chosen chosen_by(const vkf_trainer_desc *desc)
+{
+    static const char *const none[1];
+    if (desc->lora_rank > 0 && !desc->trained)
+        return (chosen){none, 0};
+    return (chosen){desc->trained, desc->trained_count};
+}
+
+// Parameters of the model, and adapters.
+static vkf_status make_parameters(vkf_trainer *t, const vkf_trainer_desc *desc, bool shape)
+{
+    const chosen c = chosen_by(desc);
+    VKF_RETURN_IF_ERROR(
+        shape ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
+              : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
+    if (desc->lora_rank == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__lora_init(desc, &t->parameters, shape, &t->lora));
+    t->lora.dropout.stream = vkf__graph_streams(&t->model->config);
+    t->tape.lora = &t->lora;
+    return shape ? VKF_OK : vkf__lora_draw(&t->lora, desc->seed);
+}
+
 static void set_graph(vkf_trainer *t)
 {
     const vkf_trainer_desc *desc = &t->desc;
     t->graph.model = t->model;
     t->graph.gradients = &t->parameters.gradients;
+    t->graph.again = desc->recompute ? &t->again : NULL;
     t->graph.loss = (vkf__loss_state){
         .ignored = desc->ignored_label,
         .smoothing = desc->label_smoothing,
@@ -35,7 +65,7 @@ static void set_graph(vkf_trainer *t)
 void vkf__trainer_seed(vkf_trainer *t)
 {
     const uint64_t index = t->desc.exchange ? t->desc.exchange->index : 0;
-    t->graph.dropout.seed = t->state.seed + index * UINT64_C(0x9e3779b97f4a7c15);
+    t->graph.dropout.seed = t->lora.dropout.seed = t->state.seed + index * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static vkf_status name_layers(vkf_trainer *t)
@@ -174,8 +204,12 @@ static vkf_trainer *begin(vkf_trainer *t, vkf_model *model, const vkf_trainer_de
     t->desc = *desc;
     t->desc.trained = NULL; // the caller's, and only for now
     t->desc.trained_count = 0;
+    t->desc.lora_targets = NULL;
+    t->desc.lora_target_count = 0;
     t->state.seed = desc->seed;
     vkf__tape_init(&t->tape, &t->context->host);
+    vkf__tape_init(&t->again, &t->context->host);
+    t->again.accumulates = true;
     return t;
 }
 
@@ -187,7 +221,7 @@ vkf_status vkf__trainer_create(vkf_model *model, const vkf_trainer_desc *desc, v
     vkf__model_hold(model);
     vkf__context_hold(model->context, VKF_MADE_TRAINER);
     (void)begin(t, model, desc);
-    VKF_TRY(vkf__parameters_create(model, desc->trained, desc->trained_count, moments_of(desc), &t->parameters));
+    VKF_TRY(make_parameters(t, desc, false));
     set_graph(t);
     VKF_TRY(name_layers(t));
     VKF_TRY(make_scratch(t));
@@ -212,6 +246,8 @@ static void free_host_side(vkf_trainer *t)
     vkf__work_finish(&t->evaluation);
     vkf__work_finish(&t->update);
     vkf__tape_finish(&t->tape);
+    vkf__tape_finish(&t->again);
+    vkf__lora_free(&t->lora);
     vkf__parameters_free(&t->parameters);
     vkf__free(host, t->graph.layer_names);
     vkf__free(host, t->id_scratch);
@@ -263,8 +299,10 @@ vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf
     vkf_memory_plan plan;
     (void)begin(&t, model, desc);
     vkf__memory_plan_init(&plan, t.context);
-    VKF_TRY(vkf__parameters_plan(model, desc->trained, desc->trained_count, moments_of(desc), &plan));
-    VKF_TRY(vkf__parameters_shape(model, desc->trained, desc->trained_count, moments_of(desc), &t.parameters));
+    const chosen c = chosen_by(desc);
+    VKF_TRY(vkf__parameters_plan(model, c.patterns, c.count, moments_of(desc), &plan));
+    VKF_TRY(make_parameters(&t, desc, true));
+    VKF_TRY(vkf__parameters_plan_added(&t.parameters, &plan));
     set_graph(&t);
     VKF_TRY(name_layers(&t));
     VKF_TRY(plan_recordings(&t, false));

@@ -8,6 +8,7 @@
 
 #include "kernel/batch.h"
 #include "training/exchange.h"
+#include "training/lora.h"
 #include "training/model_graph.h"
 #include "training/schedule.h"
 #include "training/train_checkpoint.h"
@@ -26,9 +27,10 @@ struct vkf_trainer {
     vkf_model *model; // held
     vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
     vkf__parameters parameters;
+    vkf__lora lora; // with desc.lora_rank
     vkf__model_graph graph;
     vkf__trainer_results results_at;
-    vkf__tape tape;
+    vkf__tape tape, again; // the other one with desc.recompute
     vkf__train_state state;
     vkf__submission submission;
     vkf__work pass, evaluation, update;
@@ -89,6 +91,7 @@ VKF_MUST_CHECK vkf_status vkf__trainer_gradient(vkf_trainer *trainer, const vkf_
 // trainer_save.c -----------------------------------------------------------------------------------------------------
 
 VKF_MUST_CHECK vkf_status vkf__trainer_save(vkf_trainer *trainer, const char *directory);
+VKF_MUST_CHECK vkf_status vkf__trainer_save_adapter(vkf_trainer *trainer, const char *directory);
 VKF_MUST_CHECK vkf_status vkf__trainer_resume(vkf_trainer *trainer, const char *directory);
 
 // trainer_probe.c ----------------------------------------------------------------------------------------------------

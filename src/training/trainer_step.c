@@ -42,7 +42,7 @@ static vkf_status update_pass(vkf_trainer *t, const vkf_train_batch *batch, uint
     vkf__pass_args pass = {.trainer = t};
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     t->graph.loss.factor = 1.0f / (float)labels;
-    t->graph.dropout.step = (uint32_t)t->state.examples;
+    t->graph.dropout.step = t->lora.dropout.step = (uint32_t)t->state.examples;
     return vkf__work_update(&t->pass, vkf__emit_pass, &pass);
 }
 
