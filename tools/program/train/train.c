@@ -4,6 +4,7 @@
 
 #include "command/command.h"
 #include "output/file_output.h"
+#include "ranks/ranked.h"
 #include "train/train_run.h"
 #include "train/train_values.h"
 
@@ -83,15 +84,35 @@ static bool take_arguments(int argc, char **argv, void *user)
            check_supported(&options->config);
 }
 
-static int run(void *user)
+// What rank 0 warns of would be said by all ranks.
+static void print_errors(void *user, vkf_severity severity, const char *message)
 {
-    const vkf_train_options *options = user;
+    if (severity == VKF_SEVERITY_ERROR)
+        vkf_print_message(user, severity, message);
+}
+
+static int train(void *user)
+{
+    vkf_train_options *options = user;
     vkf_train_run run;
     int code = VKF_EXIT_FAILED;
+    if (options->check_gradients && options->ranks.size > 1) {
+        vkf_print_error("--check-gradients: run it without mpirun");
+        return code;
+    }
+    if (options->ranks.rank > 0)
+        options->host.message = print_errors;
+    options->common.device = vkf_ranked_device(&options->ranks, &options->common);
     if (vkf_train_open(options, &run))
         code = options->check_gradients ? vkf_train_check_gradients(&run) : vkf_train_loop(&run);
     vkf_train_close(&run);
     return code;
+}
+
+static int run(void *user)
+{
+    vkf_train_options *options = user;
+    return vkf_run_ranked(&options->ranks, train, options);
 }
 
 static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};

@@ -121,10 +121,12 @@ static uint32_t longer(uint32_t a, uint32_t b)
 
 // A trainer has room for the most rows of the longest examples, so that a few long ones and many short ones would make
 // it many times as large as any batch: then batches get fewer rows.
-static vkf_status make_batches(vkf_train_data *data, const vkf_train_config *config)
+static vkf_status make_batches(vkf_train_data *data, const vkf_train_config *config, const vkf_ranks *ranks)
 {
     const vkf__host *host = data->words->host;
     vkf_batches_desc desc = batches_of(data, config);
+    desc.rank = ranks ? ranks->rank : 0;
+    desc.ranks = ranks ? ranks->size : 0;
     VKF_RETURN_IF_ERROR(vkf_batches_create(host, &desc, &data->batches));
     vkf_batch_sizes sizes = vkf_batches_largest(data->batches);
     const uint64_t room = (uint64_t)ROOM_FACTOR * config->batch_tokens;
@@ -188,7 +190,8 @@ static void warn_of_left_out(const vkf_train_data *data)
 }
 
 vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
-                               const vkf_train_texts *paths, uint32_t slots, vkf_train_data *out_data)
+                               const vkf_train_texts *paths, uint32_t slots, const vkf_ranks *ranks,
+                               vkf_train_data *out_data)
 {
     static const vkf_example_kind kinds[] = {VKF_EXAMPLE_PAIR, VKF_EXAMPLE_TEXT, VKF_EXAMPLE_CLASS, VKF_EXAMPLE_PAIR};
     vkf_train_data *data = out_data;
@@ -214,7 +217,7 @@ vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_con
         .last_target_id = ends || words->has_tables ? words->config->eos_id : -1,
         .ends_sources = ends,
     };
-    VKF_RETURN_IF_ERROR(make_batches(data, config));
+    VKF_RETURN_IF_ERROR(make_batches(data, config, ranks));
     warn_of_left_out(data);
     fit_sizes(data);
     return make_slots(data, slots);

@@ -5,6 +5,7 @@
 
 #include <vkformer/train.h>
 
+#include "ranks/ranks.h"
 #include "train/example_tokens.h"
 #include "train/train_config.h"
 
@@ -53,9 +54,11 @@ typedef struct vkf_train_data {
 } vkf_train_data;
 
 // The data keep `words`, and are to be freed whether this succeeds
-// or not. `slots`: how many batches there is room for. Statuses: those of vkf_examples_open(), vkf_batches_create().
+// or not. `slots`: how many batches there is room for. Of the batches each of the ranks has others; NULL: all of them
+// are this one's. Statuses: those of vkf_examples_open(), vkf_batches_create().
 VKF_MUST_CHECK vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
-                                              const vkf_train_texts *paths, uint32_t slots, vkf_train_data *out_data);
+                                              const vkf_train_texts *paths, uint32_t slots, const vkf_ranks *ranks,
+                                              vkf_train_data *out_data);
 void vkf_train_data_free(vkf_train_data *data);
 
 // Fills a slot with the batch of that number. Statuses: those of vkf_batches_get().

@@ -101,7 +101,9 @@ vkf_status vkf_train_resume(vkf_train_run *run)
     VKF_TRY(vkf_train_path(run, LOG_FILE, &path));
     if (vkf__last_step(run->config->output, &step))
         VKF_TRY(load_step(run, step));
-    VKF_TRY(vkf_train_log_open(run->host, path, step, &run->log));
+    if (vkf_train_leads(run))
+        VKF_TRY(vkf_train_log_open(run->host, path, step, &run->log));
+    vkf_ranks_meet();
     if (step > 0)
         VKF_TRY(read_past(run, path));
 fail:
@@ -115,7 +117,7 @@ vkf_status vkf_train_save(vkf_train_run *run)
 {
     const uint64_t step = vkf_trainer_steps(run->trainer);
     char *path = NULL;
-    if (step == run->saved_step)
+    if (step == run->saved_step || !vkf_train_leads(run))
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
     vkf_status status = vkf_trainer_save(run->trainer, path);
@@ -131,6 +133,8 @@ vkf_status vkf_train_save_best(vkf_train_run *run)
     vkf_status status = VKF_OK;
     const char *output = run->config->output;
     char *next = NULL, *best = NULL;
+    if (!vkf_train_leads(run))
+        return VKF_OK;
     VKF_TRY(vkf_train_path(run, NEXT_BEST, &next));
     VKF_TRY(vkf_train_path(run, BEST, &best));
     vkf__directory_remove_unheld(output, NEXT_BEST);

@@ -29,6 +29,14 @@ static void watch_signals(void)
     (void)signal(SIGTERM, interrupt);
 }
 
+// Of this rank, or of another.
+static bool is_interrupted(void)
+{
+    double any = interrupted;
+    vkf_ranks_sum(&any, 1);
+    return any > 0;
+}
+
 // ---- what is said
 
 typedef struct loop {
@@ -39,6 +47,7 @@ typedef struct loop {
     uint32_t skipped;    // steps in a row
     bool looked;         // at the model as it is now
     bool out_of_patience;
+    bool stopped; // all ranks know of an interruption
 } loop;
 
 static double seconds_of(const loop *l)
@@ -117,31 +126,38 @@ static vkf_status one_step(loop *l, vkf_train_batch *batches)
         return VKF_OK;
     l->looked = false;
     line.seconds = seconds_of(l);
+    if (!vkf_train_leads(l->run))
+        return VKF_OK;
     show_progress(l, &line);
     return vkf_train_log_write(&l->run->log, &line);
 }
 
 // ---- held-out examples
 
-static vkf_status evaluate(vkf_train_run *run, vkf_train_log_line *out_line)
+// Each rank has a share of them.
+static vkf_status evaluate(vkf_train_run *run, bool *out_stopped, vkf_train_log_line *out_line)
 {
+    enum { LOSS, LABELS, RIGHT, STOPPED, SUM_COUNT };
+    const vkf_ranks *ranks = &run->options->ranks;
     const uint32_t count = vkf_batches_per_epoch(run->heldout.batches);
-    double loss = 0;
-    uint64_t labels = 0, right = 0;
-    for (uint32_t i = 0; i < count && !interrupted; i++) {
+    double sums[SUM_COUNT] = {0};
+    for (uint32_t i = ranks->rank; i < count && !interrupted; i += ranks->size) {
         vkf_train_result result;
         VKF_RETURN_IF_ERROR(vkf_train_data_take(&run->heldout, i, 0));
         VKF_RETURN_IF_ERROR(vkf_trainer_evaluate(run->trainer, &run->heldout.slots[0].batch, &result));
-        loss += result.loss * (double)result.labels;
-        labels += result.labels;
-        right += result.right;
+        sums[LOSS] += result.loss * (double)result.labels;
+        sums[LABELS] += (double)result.labels;
+        sums[RIGHT] += (double)result.right;
     }
+    sums[STOPPED] = interrupted;
+    vkf_ranks_sum(sums, SUM_COUNT);
+    *out_stopped = sums[STOPPED] > 0;
     *out_line = (vkf_train_log_line){
         .type = VKF_TRAIN_LOG_EVAL,
         .step = vkf_trainer_steps(run->trainer),
-        .loss = labels > 0 ? loss / (double)labels : NAN,
-        .tokens = labels,
-        .accuracy = labels > 0 ? (double)right / (double)labels : NAN,
+        .loss = sums[LABELS] > 0 ? sums[LOSS] / sums[LABELS] : NAN,
+        .tokens = (uint64_t)sums[LABELS],
+        .accuracy = sums[LABELS] > 0 ? sums[RIGHT] / sums[LABELS] : NAN,
     };
     return VKF_OK;
 }
@@ -166,13 +182,16 @@ static vkf_status look(loop *l)
     vkf_train_log_line line;
     if (!l->run->heldout.batches || l->looked)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(evaluate(l->run, &line));
-    if (interrupted) // in the middle of them
+    VKF_RETURN_IF_ERROR(evaluate(l->run, &l->stopped, &line));
+    if (l->stopped) // in the middle of them
         return VKF_OK;
     line.seconds = seconds_of(l);
-    VKF_RETURN_IF_ERROR(vkf_train_log_write(&l->run->log, &line));
+    if (vkf_train_leads(l->run))
+        VKF_RETURN_IF_ERROR(vkf_train_log_write(&l->run->log, &line));
     VKF_RETURN_IF_ERROR(judge(l, &line));
     l->looked = true;
+    if (!vkf_train_leads(l->run))
+        return VKF_OK;
     vkf_progress_end(&l->progress);
     printf("step %" PRIu64 ": loss %.6f of held-out examples, accuracy %.3f %%, %.0f s%s\n", line.step, line.loss,
            100 * line.accuracy, line.seconds, l->run->trainer->state.best_step == line.step ? ", the best so far" : "");
@@ -187,9 +206,10 @@ static bool is_due(uint32_t every, uint64_t step, bool new_epoch)
     return every > 0 ? step % every == 0 : new_epoch;
 }
 
-static bool goes_on(const loop *l)
+static bool goes_on(loop *l)
 {
-    return !interrupted && !l->out_of_patience && vkf_trainer_steps(l->run->trainer) < l->run->total_steps;
+    l->stopped = l->stopped || is_interrupted();
+    return !l->stopped && !l->out_of_patience && vkf_trainer_steps(l->run->trainer) < l->run->total_steps;
 }
 
 static vkf_status run_steps(loop *l, vkf_train_batch *batches)
@@ -209,7 +229,7 @@ static vkf_status run_steps(loop *l, vkf_train_batch *batches)
         if (is_due(run->config->save_every, step, new_epoch))
             VKF_RETURN_IF_ERROR(vkf_train_save(run));
     }
-    if (!interrupted)
+    if (!l->stopped)
         VKF_RETURN_IF_ERROR(look(l));
     return vkf_train_save(run);
 }
@@ -219,7 +239,7 @@ static void say_how_it_ended(const vkf_train_run *run, bool done)
     const char *output = run->config->output;
     const uint64_t step = vkf_trainer_steps(run->trainer);
     const vkf__train_state *state = &run->trainer->state;
-    if (done && !interrupted)
+    if (done)
         printf("%s/step-%" PRIu64 " is the trained model\n", output, step);
     else if (run->saved_step > 0)
         vkf_print_warning("the training ended at step %" PRIu64 " of %" PRIu64 "; %s/step-%" PRIu64
@@ -247,6 +267,10 @@ int vkf_train_loop(vkf_train_run *run)
         vkf_print_error("the training failed: %s", vkf_status_text(status));
     if (run->log.stream && vkf_train_write_page(run) != VKF_OK)
         status = VKF_ERROR_FILE;
-    say_how_it_ended(run, status == VKF_OK);
-    return status == VKF_OK && !interrupted ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    const bool done = status == VKF_OK && !l.stopped;
+    if (vkf_train_leads(run))
+        say_how_it_ended(run, done);
+    if (status == VKF_OK)
+        vkf_ranks_end(); // who leaves with an exit code before the others ends them
+    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }

@@ -3,6 +3,7 @@
 #define VKF_PROGRAM_TRAIN_RUN_H
 
 #include "command/options.h"
+#include "ranks/ranks.h"
 #include "train/train_data.h"
 #include "train/train_log.h"
 
@@ -11,6 +12,7 @@ typedef struct vkf_train_options {
     vkf__host host; // prints messages
     vkf_train_config config;
     bool resume, check_gradients;
+    vkf_ranks ranks; // see train/train_ranks.h
 } vkf_train_options;
 
 typedef struct vkf_train_run {
@@ -30,6 +32,12 @@ typedef struct vkf_train_run {
     uint32_t looks_since_best; // at held-out examples
     uint64_t saved_step;       // of the last checkpoint; 0: there is none
 } vkf_train_run;
+
+// Whether this rank is the one that writes and prints.
+static inline bool vkf_train_leads(const vkf_train_run *run)
+{
+    return run->options->ranks.rank == 0;
+}
 
 // train_setup.c: opens the device, the model, the examples and the trainer. A new model is written first. The run is to
 // be closed whether this succeeds or not. False after a message.

@@ -2,6 +2,7 @@
 #include "base/directories.h"
 #include "command/model_path.h"
 #include "train/new_model.h"
+#include "train/train_ranks.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
 
@@ -32,7 +33,10 @@ static vkf_status find_start(vkf_train_run *run)
         return VKF_OK;
     }
     VKF_RETURN_IF_ERROR(vkf_train_path(run, "start", &run->start));
-    return vkf__last_step(config->output, &step) ? VKF_OK : make_new_model(run);
+    if (vkf_train_leads(run) && !vkf__last_step(config->output, &step))
+        VKF_RETURN_IF_ERROR(make_new_model(run));
+    vkf_ranks_meet();
+    return VKF_OK;
 }
 
 static vkf_status load_model(vkf_train_run *run)
@@ -106,6 +110,8 @@ static vkf_status make_trainer(vkf_train_run *run)
     };
     const char *head[HEAD_PATTERNS];
     vkf_trainer_desc desc = trainer_of(run, &most);
+    const vkf_train_exchange exchange = vkf_train_ranks_exchange(&run->options->ranks);
+    desc.exchange = exchange.count > 1 ? &exchange : NULL;
     if (run->config->parameters == VKF_TRAIN_HEAD) {
         desc.trained = head;
         desc.trained_count = find_head(run, head);
@@ -131,16 +137,18 @@ static vkf_status open_examples(vkf_train_run *run)
 {
     const vkf_train_config *config = run->config;
     VKF_RETURN_IF_ERROR(vkf_train_words_load(run->host, run->start, &run->model_config, &run->words));
-    VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->train, config->accumulation, &run->train));
+    VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->train, config->accumulation,
+                                            &run->options->ranks, &run->train));
     if (config->heldout.count > 0)
-        VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->heldout, 1, &run->heldout));
+        VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->heldout, 1, NULL, &run->heldout));
     run->total_steps = steps_of(run);
     return VKF_OK;
 }
 
 static vkf_status open_all(vkf_train_run *run)
 {
-    VKF_RETURN_IF_ERROR(vkf_train_settle_directory(run->options));
+    if (vkf_train_leads(run))
+        VKF_RETURN_IF_ERROR(vkf_train_settle_directory(run->options));
     VKF_RETURN_IF_ERROR(vkf_open_context(&run->options->common, &run->context));
     VKF_RETURN_IF_ERROR(load_model(run));
     VKF_RETURN_IF_ERROR(open_examples(run));
