@@ -108,9 +108,9 @@ static void order(vkf__exchange *x, VkCommandBuffer commands, VkPipelineStageFla
         .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
         .dstAccessMask = access,
     };
-    x->context->device.vk.vkCmdPipelineBarrier(
-        commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, to, 0, 1, &barrier, 0, NULL, 0,
-        NULL);
+    x->context->device.vk.vkCmdPipelineBarrier(commands,
+                                               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                               to, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 // Copies pieces [first, end) to host memory, or back.
@@ -140,8 +140,7 @@ static vkf_status record_bucket(vkf__exchange *x, const vkf__parameters *p, vkf_
 {
     VKF_RETURN_IF_ERROR(vkf__submission_init(&bucket->submission, &x->context->device, "exchange"));
     for (int i = 0; i < 2; i++)
-        VKF_RETURN_IF_ERROR(
-            vkf__submission_command_buffer(&bucket->submission, "exchange", &bucket->commands[i]));
+        VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(&bucket->submission, "exchange", &bucket->commands[i]));
     VKF_RETURN_IF_ERROR(vkf__work_record_part(pass, bucket->commands[0], begin, end));
     return record_copies(x, p, first, last, false, bucket->commands[1]);
 }
@@ -158,9 +157,12 @@ static vkf_status make_buckets(vkf__exchange *x, const vkf__parameters *p, vkf__
     for (size_t first = 0, last = 0; last < count; first = last) {
         vkf__bucket *bucket = &x->buckets[x->bucket_count++];
         assert(x->bucket_count <= MOST_BUCKETS + 1);
-        bucket->begin = bucket->end = x->pieces[first].to;
-        while (last < count && (bucket->end - bucket->begin < least || x->pieces[last].done == x->pieces[last - 1].done))
-            bucket->end += x->pieces[last].end - x->pieces[last].begin, last++;
+        bucket->begin = x->pieces[first].to;
+        for (bool full = false; last < count && !full; last++) {
+            bucket->end = x->pieces[last].to + x->pieces[last].end - x->pieces[last].begin;
+            full = bucket->end - bucket->begin >= least &&
+                   (last + 1 == count || x->pieces[last].done != x->pieces[last + 1].done);
+        }
         const uint32_t end = last < count ? x->pieces[last - 1].done + 1 : pass->plan.node_count;
         VKF_RETURN_IF_ERROR(record_bucket(x, p, pass, bucket, node, end, first, last));
         node = end;

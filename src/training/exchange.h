@@ -18,9 +18,9 @@ typedef struct vkf__exchange_piece {
 } vkf__exchange_piece;
 
 typedef struct vkf__bucket {
-    uint64_t begin, end;           // in host memory
-    vkf__submission submission;    // of its own, so that the host can wait for it alone
-    VkCommandBuffer commands[2];   // the part of the pass, and the copies
+    uint64_t begin, end;         // in host memory
+    vkf__submission submission;  // of its own, so that the host can wait for it alone
+    VkCommandBuffer commands[2]; // the part of the pass, and the copies
 } vkf__bucket;
 
 typedef struct vkf__exchange {
