@@ -74,12 +74,12 @@ typedef struct vkf_trainer_desc {
     // learn: y = x W^T + lora_alpha / lora_rank * dropout(x) A^T B^T, A (lora_rank, in), B (out, lora_rank). The other
     // parameters are frozen but for those that `trained` names. Sessions over the model do not see an adapter: save it,
     // and load the model with it (vkf_model_desc.adapter_directory).
-    uint32_t lora_rank;     // 0: none
-    float lora_alpha;       // 0: 2 * lora_rank
-    float lora_dropout;     // of the projections' inputs, on their way to A
+    uint32_t lora_rank; // 0: none
+    float lora_alpha;   // 0: 2 * lora_rank
+    float lora_dropout; // of the projections' inputs, on their way to A
     uint32_t lora_target_count;
     const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
-    uint32_t reserved[58]; // 0; room for members of later versions
+    uint32_t reserved[58];           // 0; room for members of later versions
 } vkf_trainer_desc;
 
 typedef struct vkf_trainer vkf_trainer;
@@ -102,8 +102,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vk
 typedef struct vkf_train_batch {
     // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it.
     uint32_t batch;
-    uint32_t source_len;       // S, SEQ2SEQ and ENCODER
-    const int32_t *source_ids; // (B, S)
+    uint32_t source_len;           // S, SEQ2SEQ and ENCODER
+    const int32_t *source_ids;     // (B, S)
     const int32_t *source_lengths; // optional, (B): positions from there on are padding
     const int32_t *source_types;   // optional, (B, S), ENCODER with token_types
     uint32_t target_len;           // T, SEQ2SEQ and DECODER

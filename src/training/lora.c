@@ -79,8 +79,8 @@ static bool is_in_layers(const vkf__layer_weights *layers, uint32_t count, const
     for (uint32_t i = 0; i < count; i++) {
         const vkf__layer_weights *l = &layers[i];
         const vkf_tensor *const linear[] = {
-            &l->self.q_weight,  &l->self.k_weight,  &l->self.v_weight,       &l->self.out_weight,
-            &l->cross.q_weight, &l->cross.k_weight, &l->cross.v_weight,      &l->cross.out_weight,
+            &l->self.q_weight,  &l->self.k_weight,        &l->self.v_weight,        &l->self.out_weight,
+            &l->cross.q_weight, &l->cross.k_weight,       &l->cross.v_weight,       &l->cross.out_weight,
             &l->gate.weight,    &l->feed_forward.weight1, &l->feed_forward.weight2,
         };
         for (size_t j = 0; j < sizeof linear / sizeof linear[0]; j++)
@@ -184,8 +184,7 @@ static vkf_status add_matrices(vkf__lora *lora, vkf__parameters *parameters, boo
         m->item = parameters->count + count;
         added[count++] = (vkf__added_parameter){m->a_name, lora->rank, m->in};
         for (uint32_t part = 0; part < m->parts; part++)
-            added[count++] =
-                (vkf__added_parameter){m->b_name, vkf__lora_weight(lora, m, part).shape[0], lora->rank};
+            added[count++] = (vkf__added_parameter){m->b_name, vkf__lora_weight(lora, m, part).shape[0], lora->rank};
     }
     VKF_TRY(vkf__parameters_add(parameters, added, count, shape));
 fail:

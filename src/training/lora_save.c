@@ -188,8 +188,8 @@ static vkf_status write_module(const vkf__lora *lora, const vkf__lora_module *m,
     for (uint32_t part = 0; part < m->parts; part++) {
         const vkf__parameter *b = &items[1 + part];
         for (uint32_t row = 0; row < b->value.shape[0]; row++)
-            memcpy(values + (size_t)row * lora->rank,
-                   file_order + vkf__lora_row(lora, m, part, row) * lora->rank, lora->rank * sizeof(float));
+            memcpy(values + (size_t)row * lora->rank, file_order + vkf__lora_row(lora, m, part, row) * lora->rank,
+                   lora->rank * sizeof(float));
         VKF_RETURN_IF_ERROR(write_item(b, values));
     }
     return VKF_OK;

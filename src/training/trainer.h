@@ -23,7 +23,7 @@ typedef struct vkf__trainer_results {
 
 struct vkf_trainer {
     vkf_context *context;
-    vkf_model *model; // held
+    vkf_model *model;      // held
     vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
     vkf__parameters parameters;
     vkf__lora lora; // with desc.lora_rank

@@ -77,10 +77,8 @@ static void check_merged(vkf_test_trained *t, const char *family, const char *di
     const vkf_model_desc model = {.directory = vkf_test_pretrained(family), .adapter_directory = directory};
     const size_t vocab = t->model->config.target_vocab, rows = (size_t)batch->batch * batch->target_len;
     float *logits = malloc(rows * vocab * sizeof *logits);
-    const vkf_decode_args args = {.batch = batch->batch,
-                                  .target_len = batch->target_len,
-                                  .target_ids = batch->target_ids,
-                                  .out_logits = logits};
+    const vkf_decode_args args = {
+        .batch = batch->batch, .target_len = batch->target_len, .target_ids = batch->target_ids, .out_logits = logits};
     vkf_model *merged = NULL;
     vkf_session *runs = NULL;
     vkf_train_result result;
@@ -303,7 +301,7 @@ static void test_recomputed_activations_give_the_same_bits(void **state)
     vkf_trainer_desc lora = sgd;
     lora.lora_rank = 2;
     lora.lora_dropout = 0.1f;
-    check_recompute(*state, DEMO, &sgd); // memory is read by each layer of the decoder
+    check_recompute(*state, DEMO, &sgd);                          // memory is read by each layer of the decoder
     check_recompute(*state, vkf_test_pretrained("llama"), &lora); // the first layer's input asks for no gradient
 }
 
