@@ -64,6 +64,17 @@ static vkf_status check_lora(const vkf__host *host, const vkf_trainer_desc *desc
     return VKF_OK;
 }
 
+static vkf_status check_exchange(const vkf__host *host, const vkf_train_exchange *exchange)
+{
+    if (!exchange)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__check_reserved(host, "vkf_trainer_create", "vkf_train_exchange", exchange->reserved,
+                                            sizeof exchange->reserved));
+    if (exchange->index >= exchange->count || !exchange->begin || !exchange->finish || !exchange->sum)
+        return refuse(host, "of the exchange index is not below count, or begin, finish or sum is NULL");
+    return VKF_OK;
+}
+
 static vkf_status check_desc(const vkf_model *model, const vkf_trainer_desc *desc)
 {
     const vkf__host *host = &model->context->host;
@@ -78,6 +89,7 @@ static vkf_status check_desc(const vkf_model *model, const vkf_trainer_desc *des
     VKF_RETURN_IF_ERROR(check_rates(host, desc));
     VKF_RETURN_IF_ERROR(check_shares(host, desc));
     VKF_RETURN_IF_ERROR(check_lora(host, desc));
+    VKF_RETURN_IF_ERROR(check_exchange(host, desc->exchange));
     return vkf__graph_check(host, &model->config, desc);
 }
 

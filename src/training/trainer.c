@@ -58,8 +58,14 @@ static void set_graph(vkf_trainer *t)
         .residual = desc->dropout,
         .attention = desc->attention_dropout,
         .activation = desc->activation_dropout,
-        .seed = desc->seed,
     };
+    vkf__trainer_seed(t);
+}
+
+void vkf__trainer_seed(vkf_trainer *t)
+{
+    const uint64_t index = t->desc.exchange ? t->desc.exchange->index : 0;
+    t->graph.dropout.seed = t->lora.dropout.seed = t->state.seed + index * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static vkf_status name_layers(vkf_trainer *t)
@@ -139,6 +145,17 @@ static vkf_status build_recordings(vkf_trainer *t)
     return vkf__batch_add(&t->evaluation_alone, &t->evaluation);
 }
 
+static vkf_status make_exchange(vkf_trainer *t)
+{
+    if (!t->desc.exchange)
+        return VKF_OK;
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->exchange, 1);
+    VKF_RETURN_IF_ERROR(
+        vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
+    t->desc.exchange = &t->exchange->calls;
+    return VKF_OK;
+}
+
 static vkf_status make_buffer(vkf_trainer *t, vkf__memory_class class, uint64_t bytes, const char *name,
                               vkf_buffer **out_buffer)
 {
@@ -211,6 +228,7 @@ vkf_status vkf__trainer_create(vkf_model *model, const vkf_trainer_desc *desc, v
     VKF_TRY(plan_recordings(t, true));
     VKF_TRY(make_buffers(t));
     VKF_TRY(build_recordings(t));
+    VKF_TRY(make_exchange(t));
     *out_trainer = t;
     return VKF_OK;
 fail:
@@ -240,6 +258,9 @@ void vkf__trainer_free(vkf_trainer *t)
 {
     vkf_context *context = t->context;
     vkf_model *model = t->model;
+    if (t->exchange)
+        vkf__exchange_free(t->exchange);
+    vkf__free(&context->host, t->exchange);
     free_host_side(t);
     vkf__submission_finish(&t->submission);
     vkf__buffer_destroy(&t->inputs);
@@ -262,6 +283,9 @@ static vkf_status add_buffers(const vkf_trainer *t, vkf_memory_plan *plan)
     };
     const vkf__planned_buffer constants = {"training constants", VKF_MEMORY_DEVICE, t->constants_bytes};
     const vkf__planned_buffer arena = {"training activations", VKF_MEMORY_DEVICE, t->arena_bytes};
+    const vkf__planned_buffer exchange = {"training exchange", VKF_MEMORY_STAGING,
+                                          t->desc.exchange ? vkf__exchange_bytes(&t->parameters) : 0};
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, exchange, &plan->control_bytes));
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, kept[i], &plan->control_bytes));
     VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, constants, &plan->weights_bytes));

@@ -7,6 +7,7 @@
 #define VKF_TRAINING_TRAINER_H
 
 #include "kernel/batch.h"
+#include "training/exchange.h"
 #include "training/lora.h"
 #include "training/model_graph.h"
 #include "training/schedule.h"
@@ -38,6 +39,7 @@ struct vkf_trainer {
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
     int32_t *position_scratch; // (most tokens of a side)
+    vkf__exchange *exchange;   // with the trainers that share the steps; NULL: there are none
 };
 
 // trainer.c ----------------------------------------------------------------------------------------------------------
@@ -47,6 +49,8 @@ VKF_MUST_CHECK vkf_status vkf__trainer_create(vkf_model *model, const vkf_traine
                                               vkf_trainer **out_trainer);
 VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf_memory_plan *out_plan);
 void vkf__trainer_free(vkf_trainer *trainer);
+// Of what trainers that share steps draw each has other numbers.
+void vkf__trainer_seed(vkf_trainer *trainer);
 
 // trainer_inputs.c ---------------------------------------------------------------------------------------------------
 

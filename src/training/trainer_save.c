@@ -79,7 +79,9 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     if (t->lora.count > 0)
         VKF_TRY(vkf__lora_load(&t->lora, adapter, false));
     t->state = state;
-    t->graph.dropout.seed = t->lora.dropout.seed = state.seed;
+    vkf__trainer_seed(t);
+    if (t->exchange)
+        t->exchange->mark = -1;
 fail:
     vkf__free(host, adapter);
     vkf__free(host, path);
