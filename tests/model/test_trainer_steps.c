@@ -446,7 +446,6 @@ static void test_trainers_are_refused(void **state)
         {"llama", {.max_norm = -1}, invalid, "max_norm"},
         {"llama", {.reserved = {[3] = 1}}, unsupported, "reserved"},
         {"llama", {.loss = VKF_TRAIN_LOSS_CONTRASTIVE}, invalid, "for an ENCODER"},
-        {"distilbert", {.loss = VKF_TRAIN_LOSS_CONTRASTIVE}, invalid, "for sentence encoders"},
         {"bert", {0}, invalid, "has no head"},
         {"bert-question-answering", {0}, unsupported, "question answering"},
         {"t5", {0}, unsupported, "a bias of scores by distance"},
