@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "model/adapter.h"
 #include "model/family.h"
+#include "model/model_kind.h"
 #include "model/weight_upload.h"
 
 // What PEFT chooses in the families that are known here: what gives queries and values, fused or not.
@@ -109,7 +110,7 @@ static const char *base_of(const vkf_model *model, const char *name)
     const vkf_model_config *config = &model->config;
     const char *type = json_string_value(vkf__model_metadata_find(&model->metadata, "model_type"));
     const vkf__family *family = type ? vkf__family_find(type) : NULL;
-    if (!family || (config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE))
+    if (!family || (!vkf__facts_of(config)->decodes && config->head == VKF_HEAD_NONE))
         return "";
     return strncmp(name, family->base, strlen(family->base)) == 0 ? "" : family->base;
 }
