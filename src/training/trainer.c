@@ -150,8 +150,7 @@ static vkf_status make_exchange(vkf_trainer *t)
     if (!t->desc.exchange)
         return VKF_OK;
     VKF_ALLOC_OR_RETURN(&t->context->host, t->exchange, 1);
-    VKF_RETURN_IF_ERROR(
-        vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
+    VKF_RETURN_IF_ERROR(vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
     t->desc.exchange = &t->exchange->calls;
     return VKF_OK;
 }
