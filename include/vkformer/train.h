@@ -102,7 +102,8 @@ typedef struct vkf_trainer_desc {
     float lora_alpha;       // 0: 2 * lora_rank
     float lora_dropout;     // of the projections' inputs, on their way to A
     uint32_t lora_target_count;
-    const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
+    // Last parts of modules' names, as "q_proj" or "output.dense"; NULL: what gives queries and values.
+    const char *const *lora_targets;
     // Optional: the trainers that this one shares its steps with. The struct is copied.
     const vkf_train_exchange *exchange;
     uint32_t reserved[56]; // 0; room for members of later versions

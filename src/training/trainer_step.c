@@ -137,16 +137,16 @@ vkf_status vkf__trainer_step(vkf_trainer *t, const vkf_train_batch *batches, uin
     return status;
 }
 
-static uint64_t count_right(const vkf_trainer *t, const vkf__graph_sizes *sizes)
+static uint64_t count_right(const vkf_trainer *t, const vkf_train_batch *batch, const vkf__graph_sizes *sizes)
 {
     const uint32_t count = vkf__graph_labels(&t->graph, sizes);
-    const int32_t *labels = (const int32_t *)((const uint8_t *)t->inputs->allocation.mapped +
-                                              t->graph.inputs.labels.offset_bytes);
     const int32_t *choices =
         (const int32_t *)((const uint8_t *)t->results->allocation.mapped + t->graph.choices.offset_bytes);
     uint64_t right = 0;
-    for (uint32_t i = 0; i < count; i++)
-        right += labels[i] != t->graph.loss.ignored && labels[i] == choices[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t label = t->graph.contrastive_scale != 0.0f ? (int32_t)i : batch->labels[i];
+        right += label != t->graph.loss.ignored && label == choices[i];
+    }
     return right;
 }
 
@@ -165,7 +165,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     *out_result = (vkf_train_result){
         .loss = (double)loss / (double)labels,
         .labels = labels,
-        .right = count_right(t, &pass.sizes),
+        .right = count_right(t, batch, &pass.sizes),
         .step = t->state.step,
     };
     return VKF_OK;
