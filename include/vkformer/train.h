@@ -127,8 +127,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vk
 
 // A batch. Arrays are on the host and used only during the call. Ids of padding may be any that the model has.
 typedef struct vkf_train_batch {
-    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers share
-    // a step and this one has no part in it.
+    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers
+    // share a step and this one has no part in it.
     uint32_t batch;
     uint32_t source_len;       // S, SEQ2SEQ and ENCODER
     const int32_t *source_ids; // (B, S)

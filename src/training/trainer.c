@@ -31,9 +31,9 @@ static chosen chosen_by(const vkf_trainer_desc *desc)
 static vkf_status make_parameters(vkf_trainer *t, const vkf_trainer_desc *desc, bool shape)
 {
     const chosen c = chosen_by(desc);
-    VKF_RETURN_IF_ERROR(shape
-                            ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
-                            : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
+    VKF_RETURN_IF_ERROR(
+        shape ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
+              : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
     if (desc->lora_rank == 0)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__lora_init(desc, &t->parameters, shape, &t->lora));
@@ -150,7 +150,7 @@ static vkf_status make_exchange(vkf_trainer *t)
     if (!t->desc.exchange)
         return VKF_OK;
     VKF_ALLOC_OR_RETURN(&t->context->host, t->exchange, 1);
-    VKF_RETURN_IF_ERROR(vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
+    VKF_RETURN_IF_ERROR(vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->update));
     t->desc.exchange = &t->exchange->calls;
     return VKF_OK;
 }

@@ -68,13 +68,11 @@ static vkf_status check_batches(vkf_trainer *t, const char *function, const vkf_
 // gradients are those of the passes before.
 static vkf_status run_shared(vkf_trainer *t, bool pass)
 {
-    vkf__exchange *x = t->exchange;
-    const VkCommandBuffer commands[] = {x->sums, t->update.built.command_buffer};
-    VKF_RETURN_IF_ERROR(vkf__exchange_run(x, pass));
+    VKF_RETURN_IF_ERROR(vkf__exchange_run(t->exchange, pass));
     float loss = loss_of(t);
-    VKF_RETURN_IF_ERROR(vkf__exchange_loss(x, &loss));
+    VKF_RETURN_IF_ERROR(vkf__exchange_loss(t->exchange, &loss));
     floats_at(t, &t->results_at.loss)[0] = loss;
-    return vkf__submission_run(&t->submission, commands, 2);
+    return vkf__exchange_update(t->exchange);
 }
 
 // All passes of a step; the last is submitted with what follows it.
