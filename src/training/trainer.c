@@ -32,9 +32,9 @@ static chosen chosen_by(const vkf_trainer_desc *desc)
 static vkf_status make_parameters(vkf_trainer *t, const vkf_trainer_desc *desc, bool shape)
 {
     const chosen c = chosen_by(desc);
-    VKF_RETURN_IF_ERROR(shape
-                            ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
-                            : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
+    VKF_RETURN_IF_ERROR(
+        shape ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
+              : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
     if (desc->lora_rank == 0)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__lora_init(desc, &t->parameters, shape, &t->lora));
