@@ -56,10 +56,6 @@ static bool check_supported(const vkf_train_config *config)
                         "too");
         return false;
     }
-    if (config->parameters == VKF_TRAIN_LORA) {
-        vkf_print_error("'parameters' (--parameters): this program trains all parameters or the head's");
-        return false;
-    }
     return true;
 }
 
