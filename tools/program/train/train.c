@@ -59,7 +59,7 @@ static bool check_supported(const vkf_train_config *config)
     return true;
 }
 
-// A check of gradients neither ends nor writes anything.
+// A check of gradients makes no steps, so that nothing has to say when they end.
 static bool complete_check(vkf_train_options *options)
 {
     if (!options->check_gradients)
