@@ -185,8 +185,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 // Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
 // Writes what lora_rank has trained as PEFT saves it, adapter_config.json and adapter_model.safetensors, for PEFT and
-// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory. Parameters
-// that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
+// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory.
+// Parameters that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
 // INVALID_ARGUMENT (the trainer has no adapter), UNSUPPORTED (a tensor of `trained` that the model's file has fused or
 // transposed; the message names it), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory);

@@ -99,8 +99,8 @@ static vkf_status check_module(const vkf__lora *lora, const vkf__lora_module *m)
         is_in_layers(model->weights.decoder, model->config.num_decoder_layers, &weight))
         return VKF_OK;
     return vkf__fail(&model->context->host, VKF_ERROR_UNSUPPORTED,
-                     "vkf_trainer_create: %s is no projection of a layer, and only these get an adapter; say more of the "
-                     "others' names in lora_targets, as in 'output.dense'",
+                     "vkf_trainer_create: %s is no projection of a layer, and only these get an adapter; say more of "
+                     "the others' names in lora_targets, as in 'output.dense'",
                      model->weights.trainable[m->trainable].slot.name);
 }
 
