@@ -1,4 +1,4 @@
-// Gradients of attention through tiles in shared memory; semantics in shared/attention_grad.h.
+// Attention for training and its gradients through tiles in shared memory; semantics in shared/attention_grad.h.
 //
 // A workgroup has OWN rows of a key head, its queries or its keys, and walks over the others, STEP at a time. A step
 // computes the scores, and the products of the gradient with values, as products of tiles; makes weights of them, which
@@ -7,13 +7,15 @@
 // elements of all rows are in shared memory at a time. What every workgroup sums up is its own: no result depends on
 // the order in which workgroups run.
 //
-// The sums of exponentials need no weights to be shared: each lane keeps a maximum and a total of the keys that it has
-// come across, and all are put together in the end.
+// The output is summed along with the softmax: a step brings the sums to a maximum that all lanes of a row have in
+// common, and each lane totals the weights of its own keys.
 //
-// Invariants (the registry checks them): STEP and LANES are powers of two, 4 divides STEP, LANES <= STEP, LANES divides
-// the local size, 4 divides DEPTH, OWN = EACH * local size / LANES, TILE = (OWN + STEP) * (DEPTH / 4 + 1) is at least
-// EACH * local size and 4 * ceil(head_dim / 4), for the wider of the two, and shared memory holds
-// 16 * (TILE + OWN * (STEP / 4 + 1)) + 4 * STEP bytes.
+// With dropout all invocations first draw what of a step's weights is kept, four keys at a time, and share it.
+//
+// Invariants (the registry checks them): STEP and LANES are powers of two, 4 <= LANES <= STEP, LANES divides the local
+// size, 4 divides DEPTH, and OWN = EACH * local size / LANES, EACH * STEP / LANES <= 32, TILE = (OWN + STEP) *
+// (DEPTH / 4 + 1) is at least 4 * ceil(head_dim / 4), for the wider of the two, and shared memory holds
+// 16 * (TILE + OWN * (STEP / 4 + 1)) + 4 * STEP + 4 * OWN * (STEP / 4 + 1) bytes.
 // Grid: in any fold of two dimensions, ceil(rows / OWN) * kv_heads * batch workgroups, of the k_len rows of keys or the
 // q_len * heads / kv_heads rows of queries of a key head.
 //
@@ -29,6 +31,7 @@
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
 #include "include/tile_steps.glsl"
+#include "include/dropout.glsl"
 
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_EACH) const uint EACH = 4;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_STEP) const uint STEP = 32;
@@ -40,7 +43,8 @@ layout(constant_id = VKF_ATTENTION_GRAD_SPEC_MASK_KIND) const uint MASK_KIND = 0
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_WINDOW) const uint WINDOW = 0;
-layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_LOG_SUMS;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_DROPOUT) const uint DROPOUT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_params p; };
 #ifdef ATTENTION_GRAD_PAIR
@@ -54,16 +58,27 @@ layout(push_constant) uniform offsets_block { uint rows_offset, out_offset, mask
 
 READ_QUADS(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, rows)
 READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_OUT, out)
+#ifdef ATTENTION_TRAIN
+// Another view of the rows' buffer, where log_sums go.
+#define log_sums_out_offset rows_offset
+WRITE(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, log_sums_out)
+#endif
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
 
 #include "include/mask.glsl"
 
+// The first half of a row is the query or the key; the second is the gradient or the value.
+#ifdef ATTENTION_TRAIN
+const bool TRAINS = true, GIVES_BOTH = false, OWNS_KEYS = false, SUMS_FIRST = false;
+const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_OUTPUT;
+#else
+const bool TRAINS = false;
 const bool GIVES_BOTH = GIVES == VKF_ATTENTION_GRAD_KEY_AND_VALUE;
 const bool OWNS_KEYS = GIVES >= VKF_ATTENTION_GRAD_KEY;
-// The first half of a row is the query or the key; the second is the gradient or the value.
 const bool SUMS_FIRST = GIVES == VKF_ATTENTION_GRAD_QUERY || GIVES == VKF_ATTENTION_GRAD_KEY || GIVES_BOTH;
 const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_VALUE || GIVES_BOTH;
+#endif
 
 const uint OWN = EACH * LOCAL_SIZE / LANES;
 const uint LANE_OTHERS = STEP / LANES;
@@ -84,10 +99,15 @@ const uint HELD = FIT_32 < STEP ? FIT_32 : STEP;
 const uint FIRST_LANE_QUADS = SUMS_FIRST ? (FIRST_QUADS + LANES - 1) / LANES : 1;
 const uint SECOND_LANE_QUADS = SUMS_SECOND ? (SECOND_QUADS + LANES - 1) / LANES : 1;
 const uint QUERIES = OWNS_KEYS ? LANE_OTHERS : EACH; // of an invocation, in a step
+// What is drawn for a step: rows of queries, and quads of keys, of which one more begins where a step of keys does not
+// begin at a quad.
+const uint DRAWN_ROWS = OWNS_KEYS ? STEP : OWN;
+const uint DRAWN_QUADS = OWNS_KEYS ? OWN / 4 : STEP / 4 + 1;
 
 shared vec4 tile[TILE_QUADS];             // (OWN, depth) and (STEP, depth) of rows; (HELD, quads) of rows to be added
 shared vec4 weights[OWN * WEIGHT_STRIDE]; // (OWN, STEP)
 shared uint seen_step[STEP];              // the last step, counted from 1, in which an own row saw such a row
+shared uint drawn[DROPOUT != 0 ? DRAWN_ROWS * DRAWN_QUADS : 1]; // a bit for each of four keys that is kept
 
 #include "include/attention_grad_rows.glsl"
 
@@ -98,7 +118,8 @@ float scores[EACH * LANE_OTHERS]; // then weights
 float log_sums[QUERIES];
 float deltas[QUERIES];
 float maximum[EACH];
-float total[EACH]; // of the exponentials, relative to maximum
+float total[EACH]; // of the weights of this lane's keys, relative to maximum; in the end of all
+uint kept;         // a bit for each of the scores
 vec4 first_sums[EACH * FIRST_LANE_QUADS];
 vec4 second_sums[EACH * SECOND_LANE_QUADS];
 
@@ -121,17 +142,24 @@ void load_stats(uint at, uint row)
         deltas[at] = rows_load(p.deltas_first + row);
 }
 
-// What the dispatches before this one have found.
-void start_totals(work w)
+#ifdef ATTENTION_TRAIN
+// What the dispatches before this one have found: an output, whose weights have the sum of 1 relative to log_sums.
+void start_output(work w)
 {
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
-        float before = LOWEST;
-        if (p.slice > 0 && lane() == 0)
-            before = out_load(query_base + min(w.first_own + local_row(r), query_count() - 1));
+        uint row = min(w.first_own + local_row(r), query_count() - 1);
+        float before = p.slice > 0 ? rows_load(p.log_sums_first + query_base + row) : LOWEST;
         maximum[r] = is_nan(before) ? LOWEST : before;
-        total[r] = is_nan(before) ? before : before > LOWEST ? 1.0 : 0.0;
+        total[r] = is_nan(before) ? before : before > LOWEST && lane() == 0 ? 1.0 : 0.0;
+        uint first = first_element(w, row, p.out_batch, p.out_row, p.out_head);
+        [[unroll]] for (uint i = 0; i < 4 * SECOND_LANE_QUADS; ++i) {
+            uint col = 4 * (lane() + i / 4 * LANES) + i % 4;
+            if (SUMS_SECOND && p.slice > 0 && col < V_HEAD_DIM)
+                second_sums[r * SECOND_LANE_QUADS + i / 4][i % 4] = out_load(first + col);
+        }
     }
 }
+#endif
 
 void start(work w)
 {
@@ -145,9 +173,10 @@ void start(work w)
         second_sums[i] = vec4(0.0);
     for (uint i = gl_LocalInvocationID.x; i < STEP; i += LOCAL_SIZE)
         seen_step[i] = 0;
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS)
-        start_totals(w);
-    if (GIVES == VKF_ATTENTION_GRAD_QUERY) {
+#ifdef ATTENTION_TRAIN
+    start_output(w);
+#endif
+    if (!TRAINS && !OWNS_KEYS) {
         [[unroll]] for (uint r = 0; r < EACH; ++r)
             load_stats(r, w.first_own + local_row(r));
     }
@@ -219,20 +248,83 @@ void mask_scores(work w, uint first, uint end)
     }
 }
 
-// A NaN score compares false and leaves the maximum alone.
-void add_exponentials()
+// Draws what of a step's weights is kept.
+void draw(work w, uint first)
 {
-    [[unroll]] for (uint r = 0; r < EACH; ++r) {
-        float previous = maximum[r];
-        [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
-            float score = scores[r * LANE_OTHERS + j];
-            maximum[r] = score > maximum[r] ? score : maximum[r];
-        }
-        total[r] *= exp(previous - maximum[r]);
-        [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j)
-            total[r] += weight(scores[r * LANE_OTHERS + j], maximum[r]);
+    uint first_quad = (OWNS_KEYS ? w.first_own : first) / 4, first_row = OWNS_KEYS ? first : w.first_own;
+    uint group = p.heads / p.kv_heads;
+    [[dont_unroll]] for (uint i = gl_LocalInvocationID.x; i < DRAWN_ROWS * DRAWN_QUADS; i += LOCAL_SIZE) {
+        uint row = first_row + i / DRAWN_QUADS;
+        uint number = (w.b * p.heads + w.kv_head * group + row % group) * p.q_len + row / group;
+        uvec4 counter = uvec4(first_quad + i % DRAWN_QUADS, number, p.stream, p.step);
+        uvec4 bits = uvec4(dropout_keeps(counter, uvec2(p.seed_low, p.seed_high), p.threshold));
+        drawn[i] = bits.x | bits.y << 1 | bits.z << 2 | bits.w << 3;
     }
 }
+
+void take_drawn(uint first)
+{
+    kept = 0;
+    [[unroll]] for (uint r = 0; r < EACH; ++r) {
+        [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
+            uint own = local_row(r), other = lane() + LANES * j;
+            uint row = OWNS_KEYS ? other : own, key = OWNS_KEYS ? own : first % 4 + other;
+            kept |= ((drawn[row * DRAWN_QUADS + key / 4] >> (key % 4)) & 1u) << (r * LANE_OTHERS + j);
+        }
+    }
+}
+
+// What dropout makes of the product that score i stands for.
+float dropped(uint i, float value)
+{
+    if (DROPOUT == 0)
+        return value;
+    return ((kept >> i) & 1u) != 0u ? value * p.keep_scale : 0.0;
+}
+
+#ifdef ATTENTION_TRAIN
+// Adds what the lanes of a row have of it.
+void add_totals()
+{
+    barrier();
+    [[unroll]] for (uint r = 0; r < EACH; ++r)
+        weights[local_row(r) * WEIGHT_STRIDE + lane() / 4][lane() % 4] = total[r];
+    barrier();
+    [[unroll]] for (uint r = 0; r < EACH; ++r) {
+        total[r] = 0.0;
+        [[unroll]] for (uint i = 0; i < LANES / 4; ++i) {
+            vec4 four = weights[local_row(r) * WEIGHT_STRIDE + i];
+            total[r] += four.x + four.y + four.z + four.w;
+        }
+    }
+}
+
+// Brings the sums to a maximum that takes in a step's scores. A NaN score compares false and leaves it alone.
+void raise_maximum()
+{
+    [[unroll]] for (uint r = 0; r < EACH; ++r) {
+        float highest = LOWEST;
+        [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
+            float score = scores[r * LANE_OTHERS + j];
+            highest = score > highest ? score : highest;
+        }
+        weights[local_row(r) * WEIGHT_STRIDE + lane() / 4][lane() % 4] = highest;
+    }
+    barrier();
+    [[unroll]] for (uint r = 0; r < EACH; ++r) {
+        float previous = maximum[r];
+        [[unroll]] for (uint i = 0; i < LANES / 4; ++i) {
+            vec4 four = weights[local_row(r) * WEIGHT_STRIDE + i];
+            maximum[r] = max(maximum[r], max(max(four.x, four.y), max(four.z, four.w)));
+        }
+        float rescale = exp(previous - maximum[r]);
+        total[r] *= rescale;
+        [[unroll]] for (uint i = 0; i < SECOND_LANE_QUADS; ++i)
+            second_sums[r * SECOND_LANE_QUADS + i] *= rescale;
+    }
+    barrier(); // weights take the maxima's place
+}
+#endif
 
 // Turns scores into weights, and notes which of the other rows have any.
 void weigh(uint first, uint stamp)
@@ -242,7 +334,10 @@ void weigh(uint first, uint stamp)
             load_stats(j, first + lane() + LANES * j);
         bool seen = false;
         [[unroll]] for (uint r = 0; r < EACH; ++r) {
-            float value = weight(scores[r * LANE_OTHERS + j], log_sums[OWNS_KEYS ? j : r]);
+            float score = scores[r * LANE_OTHERS + j];
+            float value = weight(score, TRAINS ? maximum[r] : log_sums[OWNS_KEYS ? j : r]);
+            if (TRAINS)
+                total[r] += value;
             scores[r * LANE_OTHERS + j] = value;
             seen = seen || floatBitsToUint(value) != 0;
         }
@@ -256,18 +351,19 @@ void make_gradients()
 {
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
         [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
-            float value = scores[r * LANE_OTHERS + j], change = dots[r * LANE_OTHERS + j] - deltas[OWNS_KEYS ? j : r];
-            scores[r * LANE_OTHERS + j] = floatBitsToUint(value) != 0 ? value * change : 0.0;
+            uint i = r * LANE_OTHERS + j;
+            float value = scores[i], change = dropped(i, dots[i]) - deltas[OWNS_KEYS ? j : r];
+            scores[i] = floatBitsToUint(value) != 0 ? value * change : 0.0;
         }
     }
 }
 
-void share_weights()
+void share_weights(bool drops)
 {
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
         [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
-            uint other = lane() + LANES * j;
-            weights[local_row(r) * WEIGHT_STRIDE + other / 4][other % 4] = scores[r * LANE_OTHERS + j];
+            uint other = lane() + LANES * j, i = r * LANE_OTHERS + j;
+            weights[local_row(r) * WEIGHT_STRIDE + other / 4][other % 4] = drops ? dropped(i, scores[i]) : scores[i];
         }
     }
 }
@@ -310,21 +406,24 @@ SUMS(second, FIRST_QUADS, SECOND_QUADS, SECOND_LANE_QUADS)
 
 void take_step(work w, uint first, uint end, uint stamp)
 {
+    if (DROPOUT != 0)
+        draw(w, first);
     multiply(w, first, end, 0, FIRST_QUADS);
+    if (DROPOUT != 0)
+        take_drawn(first);
     mask_scores(w, first, end);
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS) {
-        add_exponentials();
-        return;
-    }
+#ifdef ATTENTION_TRAIN
+    raise_maximum();
+#endif
     weigh(first, stamp);
     if (SUMS_SECOND) {
-        share_weights();
+        share_weights(true);
         second_add(first, end, stamp);
     }
     if (SUMS_FIRST) {
         multiply(w, first, end, FIRST_QUADS, SECOND_QUADS);
         make_gradients();
-        share_weights();
+        share_weights(false);
         first_add(first, end, stamp);
     }
 }
@@ -350,25 +449,6 @@ void walk(work w)
     }
 }
 
-// Puts together what the lanes of a row have found. A row without any key has LOWEST.
-void store_log_sums(work w)
-{
-    barrier();
-    [[unroll]] for (uint r = 0; r < EACH; ++r)
-        tile[local_row(r) * LANES + lane()].xy = vec2(maximum[r], total[r]);
-    barrier();
-    for (uint row = gl_LocalInvocationID.x; row < OWN; row += LOCAL_SIZE) {
-        float highest = LOWEST, sum = 0.0;
-        for (uint i = 0; i < LANES; ++i)
-            highest = max(highest, tile[row * LANES + i].x);
-        for (uint i = 0; i < LANES; ++i)
-            sum += tile[row * LANES + i].y * exp(tile[row * LANES + i].x - highest);
-        float log_sum = sum > 0.0 ? highest + log(sum) : LOWEST;
-        if (w.first_own + row < query_count())
-            out_store(query_base + w.first_own + row, is_nan(sum) ? sum : log_sum);
-    }
-}
-
 #define STORE(to, name, lane_quads, dim, adds, factor)                                         \
     void to##_##name##_row(uint r, uint first)                                                 \
     {                                                                                          \
@@ -385,6 +465,48 @@ STORE(out, first, FIRST_LANE_QUADS, HEAD_DIM, p.adds, p.scale)
 STORE(out, second, SECOND_LANE_QUADS, V_HEAD_DIM, p.adds, 1.0)
 #ifdef ATTENTION_GRAD_PAIR
 STORE(value_out, second, SECOND_LANE_QUADS, V_HEAD_DIM, p.value_adds, 1.0)
+#endif
+
+#ifdef ATTENTION_TRAIN
+// Adds all values to the sums of rows that see no key.
+void add_all_values()
+{
+    bool needed = false;
+    [[unroll]] for (uint r = 0; r < EACH; ++r)
+        needed = needed || total[r] == 0.0;
+    uint end = needed ? p.k_len : 0;
+    [[dont_unroll]] for (uint key = 0; key < end; ++key) {
+        [[unroll]] for (uint i = 0; i < SECOND_LANE_QUADS; ++i) {
+            vec4 value = row_quad(other_base + key, FIRST_QUADS + min(lane() + LANES * i, SECOND_QUADS - 1));
+            [[unroll]] for (uint r = 0; r < EACH; ++r)
+                second_sums[r * SECOND_LANE_QUADS + i] += total[r] == 0.0 ? value : vec4(0.0);
+        }
+    }
+}
+
+// Turns sums into outputs. A row without any key has the log sum LOWEST, and follows the rule for such rows once all
+// slices have seen none.
+void finish_output(work w)
+{
+    bool last = p.slice + 1 == p.slices;
+    add_totals();
+    [[unroll]] for (uint i = 0; i < EACH * SECOND_LANE_QUADS; ++i)
+        second_sums[i] = total[i / SECOND_LANE_QUADS] == 0.0 ? vec4(0.0) : second_sums[i];
+    if (SUMS_SECOND && last && p.fully_masked == VKF_SHADER_FULLY_MASKED_UNIFORM)
+        add_all_values();
+    [[unroll]] for (uint r = 0; r < EACH; ++r) {
+        bool hidden = total[r] == 0.0;
+        float factor = hidden ? 1.0 / float(p.k_len) : 1.0 / total[r];
+        bool none = is_nan(total[r]) || (last && hidden && p.fully_masked == VKF_SHADER_FULLY_MASKED_NAN);
+        [[unroll]] for (uint i = 0; i < SECOND_LANE_QUADS; ++i)
+            second_sums[r * SECOND_LANE_QUADS + i] =
+                none ? vec4(nan_value()) : factor * second_sums[r * SECOND_LANE_QUADS + i];
+        float log_sum = hidden ? LOWEST : maximum[r] + log(total[r]);
+        uint row = w.first_own + local_row(r);
+        if (lane() == 0 && row < query_count())
+            log_sums_out_store(p.log_sums_first + query_base + row, is_nan(total[r]) ? total[r] : log_sum);
+    }
+}
 #endif
 
 void store_row(work w, uint r)
@@ -408,10 +530,11 @@ void main()
         return;
     start(w);
     walk(w);
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS)
-        store_log_sums(w);
+#ifdef ATTENTION_TRAIN
+    finish_output(w);
+#endif
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
-        if (GIVES != VKF_ATTENTION_GRAD_LOG_SUMS && w.first_own + local_row(r) < own_count())
+        if (w.first_own + local_row(r) < own_count())
             store_row(w, r);
     }
 }

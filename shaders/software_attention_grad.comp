@@ -1,4 +1,4 @@
-// Gradients of attention without shared memory or barriers, for software rasterisers; semantics in
+// Attention for training and its gradients without shared memory or barriers, for software rasterisers; semantics in
 // shared/attention_grad.h.
 //
 // An invocation has one row of its own, a query or a key, whose elements and sums stay in its registers, or in the
@@ -22,6 +22,7 @@
 #include "include/storage.glsl"
 #include "shared/attention_grad.h"
 #include "include/grid.glsl"
+#include "include/dropout.glsl"
 
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_STEP) const uint STEP = 8;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_HEAD_DIM) const uint HEAD_DIM = 64;
@@ -30,7 +31,8 @@ layout(constant_id = VKF_ATTENTION_GRAD_SPEC_MASK_KIND) const uint MASK_KIND = 0
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_WINDOW) const uint WINDOW = 0;
-layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_LOG_SUMS;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_DROPOUT) const uint DROPOUT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_params p; };
 #ifdef ATTENTION_GRAD_PAIR
@@ -51,12 +53,21 @@ READ(bytes, VKF_ATTENTION_GRAD_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer floats { float data[]; };
+#ifdef ATTENTION_TRAIN
+layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer floats_out { float data[]; };
+#endif
 
+// The first half of a row is the query or the key; the second is the gradient or the value.
+#ifdef ATTENTION_TRAIN
+const bool TRAINS = true, GIVES_BOTH = false, OWNS_KEYS = false, SUMS_FIRST = false;
+const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_OUTPUT;
+#else
+const bool TRAINS = false;
 const bool GIVES_BOTH = GIVES == VKF_ATTENTION_GRAD_KEY_AND_VALUE;
 const bool OWNS_KEYS = GIVES >= VKF_ATTENTION_GRAD_KEY;
-// The first half of a row is the query or the key; the second is the gradient or the value.
 const bool SUMS_FIRST = GIVES == VKF_ATTENTION_GRAD_QUERY || GIVES == VKF_ATTENTION_GRAD_KEY || GIVES_BOTH;
 const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_VALUE || GIVES_BOTH;
+#endif
 const uint FIRST = (HEAD_DIM + 3) / 4 * 4;
 const uint SECOND = (V_HEAD_DIM + 3) / 4 * 4;
 const uint ROW = FIRST + SECOND;
@@ -71,7 +82,8 @@ float own_second[SECOND];
 float first_sums[FIRST];
 float second_sums[SECOND];
 float own_log_sum, own_delta; // of a query
-float maximum, total;         // of the exponentials, relative to maximum
+float maximum, total;         // of the weights, relative to maximum
+uint kept;                    // a bit for each of the scores
 float scores[STEP];           // then weights
 float changes[STEP];          // of scores
 uint first_query, first_other; // rows
@@ -82,11 +94,28 @@ uint own_row(work w)
 }
 
 // 64-bit sums by hand: shaderInt64 is optional.
-floats floats_at(uint element)
+uvec2 address_of(uint element)
 {
     uint carry, low = uaddCarry(rows_address.x, element << 2, carry);
-    return floats(uvec2(low, rows_address.y + (element >> 30) + carry));
+    return uvec2(low, rows_address.y + (element >> 30) + carry);
 }
+
+#define floats_at(element) floats(address_of(element))
+
+#ifdef ATTENTION_TRAIN
+// What the dispatches before this one have found: an output, whose weights have the sum of 1 relative to log_sums.
+void start_output(work w, uint own)
+{
+    float before = p.slice > 0 ? floats_at(p.log_sums_first + first_query + own).data[0] : LOWEST;
+    maximum = is_nan(before) ? LOWEST : before;
+    total = is_nan(before) ? before : before > LOWEST ? 1.0 : 0.0;
+    uint first = first_element(w, own, p.out_batch, p.out_row, p.out_head);
+    [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i) {
+        if (SUMS_SECOND && p.slice > 0)
+            second_sums[i] = out_load(first + i);
+    }
+}
+#endif
 
 void start(work w)
 {
@@ -103,16 +132,13 @@ void start(work w)
         own_second[i] = own_data.data[FIRST + i];
         second_sums[i] = 0.0;
     }
-    if (GIVES == VKF_ATTENTION_GRAD_QUERY) {
+    if (!TRAINS && !OWNS_KEYS) {
         own_log_sum = floats_at(p.log_sums_first + row).data[0];
         own_delta = floats_at(p.deltas_first + row).data[0];
     }
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS) {
-        // What the dispatches before this one have found.
-        float before = p.slice > 0 ? out_load(row) : LOWEST;
-        maximum = is_nan(before) ? LOWEST : before;
-        total = is_nan(before) ? before : before > LOWEST ? 1.0 : 0.0;
-    }
+#ifdef ATTENTION_TRAIN
+    start_output(w, own);
+#endif
 }
 
 // A half of the own row times that of each other, beginning at element `from`.
@@ -144,16 +170,46 @@ void mask_scores(work w, uint first, uint end)
     }
 }
 
-// A NaN score compares false and leaves the maximum alone.
-void add_exponentials()
+// Draws what of a step's weights is kept.
+void draw(work w, uint first)
+{
+    uint group = p.heads / p.kv_heads, draws = OWNS_KEYS ? STEP : STEP / 4 + 1;
+    kept = 0;
+    [[unroll]] for (uint i = 0; i < draws; ++i) {
+        uint row = OWNS_KEYS ? first + i : own_row(w), quad = OWNS_KEYS ? own_row(w) / 4 : first / 4 + i;
+        uint number = (w.b * p.heads + w.kv_head * group + row % group) * p.q_len + row / group;
+        bvec4 keeps = dropout_keeps(uvec4(quad, number, p.stream, p.step), uvec2(p.seed_low, p.seed_high), p.threshold);
+        uint bits = uint(keeps.x) | uint(keeps.y) << 1 | uint(keeps.z) << 2 | uint(keeps.w) << 3;
+        if (OWNS_KEYS)
+            kept |= (bits >> own_row(w) % 4 & 1u) << i;
+        else
+            kept |= i == 0 ? bits >> first % 4 : bits << (4 * i - first % 4);
+    }
+}
+
+// What dropout makes of the product that score j stands for.
+float dropped(uint j, float value)
+{
+    if (DROPOUT == 0)
+        return value;
+    return (kept >> j & 1u) != 0 ? value * p.keep_scale : 0.0;
+}
+
+#ifdef ATTENTION_TRAIN
+// Brings the sums to a maximum that takes in a step's scores. A NaN score compares false and leaves it alone.
+void raise_maximum()
 {
     float previous = maximum;
     [[unroll]] for (uint j = 0; j < STEP; ++j)
         maximum = scores[j] > maximum ? scores[j] : maximum;
-    total *= exp(previous - maximum);
-    [[unroll]] for (uint j = 0; j < STEP; ++j)
-        total += weight(scores[j], maximum);
+    float rescale = exp(previous - maximum);
+    total *= rescale;
+    [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i) {
+        if (SUMS_SECOND)
+            second_sums[i] *= rescale;
+    }
 }
+#endif
 
 #define SUMS(name, weights, from, dim)                                                  \
     void name##_add(floats others[STEP])                                                \
@@ -179,7 +235,10 @@ uint weigh(uint first, uint end)
     uint seen = 0;
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
         uint query = first_query + min(first + j, end - 1);
-        scores[j] = weight(scores[j], OWNS_KEYS ? floats_at(p.log_sums_first + query).data[0] : own_log_sum);
+        float highest = TRAINS ? maximum : own_log_sum;
+        scores[j] = weight(scores[j], OWNS_KEYS ? floats_at(p.log_sums_first + query).data[0] : highest);
+        if (TRAINS)
+            total += scores[j];
         seen |= floatBitsToUint(scores[j]) != 0 ? 1u << j : 0u;
     }
     return subgroupOr(seen);
@@ -190,7 +249,7 @@ void make_gradients(uint first, uint end)
 {
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
         uint query = first_query + min(first + j, end - 1);
-        float change = changes[j] - (OWNS_KEYS ? floats_at(p.deltas_first + query).data[0] : own_delta);
+        float change = dropped(j, changes[j]) - (OWNS_KEYS ? floats_at(p.deltas_first + query).data[0] : own_delta);
         changes[j] = floatBitsToUint(scores[j]) != 0 ? scores[j] * change : 0.0;
     }
 }
@@ -200,14 +259,15 @@ void take_step(work w, uint first, uint end)
     floats others[STEP];
     [[unroll]] for (uint j = 0; j < STEP; ++j)
         others[j] = floats_at((first_other + min(first + j, end - 1)) * ROW);
+    if (DROPOUT != 0)
+        draw(w, first);
     multiply_first(others);
     mask_scores(w, first, end);
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS) {
-        add_exponentials();
-        return;
-    }
+#ifdef ATTENTION_TRAIN
+    raise_maximum();
+#endif
     uint seen = weigh(first, end);
-    if (seen == 0)
+    if (seen == 0 || !(SUMS_FIRST || SUMS_SECOND))
         return;
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
         uint row = (seen >> j & 1u) != 0 ? j : uint(findLSB(seen));
@@ -218,6 +278,8 @@ void take_step(work w, uint first, uint end)
         make_gradients(first, end);
         first_add(others);
     }
+    [[unroll]] for (uint j = 0; j < STEP; ++j)
+        scores[j] = dropped(j, scores[j]);
     if (SUMS_SECOND)
         second_add(others);
 }
@@ -257,18 +319,42 @@ STORE(out, second, V_HEAD_DIM, p.adds, 1.0)
 STORE(value_out, second, V_HEAD_DIM, p.value_adds, 1.0)
 #endif
 
-// A row without any key has LOWEST.
-void store_log_sum(work w)
+#ifdef ATTENTION_TRAIN
+// Adds all values to the sums of a row that sees no key.
+void add_all_values(work w)
 {
-    float log_sum = total > 0.0 ? maximum + log(total) : LOWEST;
-    out_store(first_query + own_row(w), is_nan(total) ? total : log_sum);
+    uint key = subgroupOr(uint(total == 0.0)) != 0 ? 0 : p.k_len;
+    if (key >= p.k_len)
+        return;
+    do {
+        floats value = floats_at((first_other + key) * ROW + FIRST);
+        [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i)
+            second_sums[i] += total == 0.0 ? value.data[i] : 0.0;
+    } while (++key < p.k_len);
 }
+
+// Turns sums into an output. A row without any key has the log sum LOWEST, and follows the rule for such rows once all
+// slices have seen none.
+void finish_output(work w)
+{
+    bool last = p.slice + 1 == p.slices, hidden = total == 0.0;
+    [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i)
+        second_sums[i] = hidden ? 0.0 : second_sums[i];
+    if (SUMS_SECOND && last && p.fully_masked == VKF_SHADER_FULLY_MASKED_UNIFORM)
+        add_all_values(w);
+    float factor = hidden ? 1.0 / float(p.k_len) : 1.0 / total;
+    bool none = is_nan(total) || (last && hidden && p.fully_masked == VKF_SHADER_FULLY_MASKED_NAN);
+    [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i)
+        second_sums[i] = none ? nan_value() : factor * second_sums[i];
+    float log_sum = is_nan(total) ? total : hidden ? LOWEST : maximum + log(total);
+    if (own_row(w) < own_count())
+        floats_out(address_of(p.log_sums_first + first_query + own_row(w))).data[0] = log_sum;
+}
+#endif
 
 void store(work w)
 {
     uint first = first_element(w, own_row(w), p.out_batch, p.out_row, p.out_head);
-    if (GIVES == VKF_ATTENTION_GRAD_LOG_SUMS)
-        store_log_sum(w);
     if (SUMS_FIRST)
         out_first(first);
     if (SUMS_SECOND && !GIVES_BOTH)
@@ -286,6 +372,9 @@ void main()
         return;
     start(w);
     walk(w);
+#ifdef ATTENTION_TRAIN
+    finish_output(w);
+#endif
     if (own_row(w) < own_count())
         store(w);
 }

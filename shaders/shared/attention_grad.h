@@ -1,9 +1,15 @@
-// Gradients of attention (attention.h) without a matrix of scores, after FlashAttention-2 (Dao 2023), algorithm 2. With
-// weights p = softmax(scale * query key^T + masks), and g the gradient of the output:
-//   delta = sum of g * out over a row,   ds = p * (g value^T - delta),
-//   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = p^T g.
-// Weights are computed again from the logarithm of the sum of a row's exponentials. A row that sees no key has no part
-// in any gradient.
+// Attention (attention.h) for training, and its gradients, without a matrix of scores, after FlashAttention-2 (Dao
+// 2023), algorithms 1 and 2. With weights p = softmax(scale * query key^T + masks), m of dropout, which is 0 or 1 over
+// the probability of being kept, and g the gradient of the output:
+//   out = (m * p) value,   delta = sum of g * out over a row,   ds = p * (m * (g value^T) - delta),
+//   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = (m * p)^T g.
+// Delta is what softmax needs, the sum of p * m * (g value^T) over a row, as sums over keys and over elements change
+// places. Weights are computed again from the logarithm of the sum of a row's exponentials, which the way forward
+// leaves, and so is m. A row that sees no key has no part in any gradient, and its output is not dropped.
+//
+// The weight of key s for query l of head h in batch entry b is kept when word s % 4 of Philox4x32-10, of the counter
+// (s / 4, (b * heads + h) * q_len + l, stream, step) under the seed as its key, is not below threshold. So a weight has
+// a number of 64 bits, and a row does not depend on how many keys there are. The rest is as in dropout.h.
 //
 // attention_grad_pack first puts the operands side by side, which four storage buffers then suffice for:
 //   rows of queries: (batch, kv_heads, q_len, heads / kv_heads, query then g)
@@ -35,14 +41,17 @@
 #define VKF_ATTENTION_GRAD_SPEC_CAUSAL 9
 #define VKF_ATTENTION_GRAD_SPEC_WINDOW 10
 #define VKF_ATTENTION_GRAD_SPEC_GIVES 11
-#define VKF_ATTENTION_GRAD_SPEC_COUNT 12
+#define VKF_ATTENTION_GRAD_SPEC_DROPOUT 12
+#define VKF_ATTENTION_GRAD_SPEC_COUNT 13
 
-// What a dispatch gives. The last one takes the binding VALUE_OUT, too.
+// What a dispatch gives: of attention_train log_sums, which go behind the rows, with or without the output, and of the
+// others gradients. The last one takes the binding VALUE_OUT, too.
 #define VKF_ATTENTION_GRAD_LOG_SUMS 0
-#define VKF_ATTENTION_GRAD_QUERY 1
-#define VKF_ATTENTION_GRAD_KEY 2
-#define VKF_ATTENTION_GRAD_VALUE 3
-#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 4
+#define VKF_ATTENTION_GRAD_OUTPUT 1
+#define VKF_ATTENTION_GRAD_QUERY 2
+#define VKF_ATTENTION_GRAD_KEY 3
+#define VKF_ATTENTION_GRAD_VALUE 4
+#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 5
 
 // All strides in elements. Other rows may be divided among several dispatches, which add to each other's results.
 struct vkf_attention_grad_params {
@@ -72,8 +81,15 @@ struct vkf_attention_grad_params {
     vkf_i32 causal_offset;
     vkf_u32 window;
     vkf_f32 scale;
+    vkf_u32 fully_masked; // VKF_SHADER_FULLY_MASKED_*, of the output
+    vkf_u32 threshold;    // with DROPOUT, as in dropout.h
+    vkf_u32 stream;
+    vkf_u32 step;
+    vkf_u32 seed_low;
+    vkf_u32 seed_high;
+    vkf_f32 keep_scale;
 };
-VKF_SHARED_SIZE(vkf_attention_grad_params, 26)
+VKF_SHARED_SIZE(vkf_attention_grad_params, 33)
 
 #define VKF_ATTENTION_GRAD_PACK_BINDING_X 1
 #define VKF_ATTENTION_GRAD_PACK_BINDING_ROWS 2

@@ -6,6 +6,21 @@
 
 #define DEFAULT_CONTEXT 2048u
 
+vkf_status vkf__generator_add_sessions(vkf_generator *generator, uint32_t count)
+{
+    const uint32_t all = generator->session_count + count;
+    vkf_session **sessions = NULL;
+    VKF_ALLOC_OR_RETURN(&generator->context->host, sessions, all);
+    for (uint32_t i = 0; i < generator->session_count; i++)
+        sessions[i] = generator->sessions[i];
+    vkf__free(&generator->context->host, generator->sessions);
+    generator->sessions = sessions;
+    for (; generator->session_count < all; generator->session_count++)
+        VKF_RETURN_IF_ERROR(vkf_session_create(generator->text.model, &generator->session,
+                                               &generator->sessions[generator->session_count]));
+    return VKF_OK;
+}
+
 static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
 {
     const vkf__host *host = &generator->context->host;
@@ -48,7 +63,7 @@ vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_
     vkf__context_hold(context, VKF_MADE_GENERATOR);
     generator->context = context;
     VKF_TRY(load(generator, desc));
-    const vkf_session_desc session = {
+    generator->session = (vkf_session_desc){
         .max_batch = generator->max_batch,
         .max_source_len = generator->max_context,
         .max_target_len = generator->max_context,
@@ -56,7 +71,7 @@ vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_
         .max_beams = desc->max_beams,
         .cache_dtype = desc->cache_dtype,
     };
-    VKF_TRY(vkf_session_create(generator->text.model, &session, &generator->session));
+    VKF_TRY(vkf__generator_add_sessions(generator, 1));
     *out_generator = generator;
     return VKF_OK;
 fail:
@@ -73,7 +88,9 @@ void vkf_generator_destroy(vkf_generator **generator)
     *generator = NULL;
     if (vkf__context_is_inherited(context))
         return;
-    vkf_session_destroy(&g->session);
+    for (uint32_t i = 0; i < g->session_count; i++)
+        vkf_session_destroy(&g->sessions[i]);
+    vkf__free(&context->host, g->sessions);
     vkf__text_model_free(&g->text);
     vkf__free(&context->host, g);
     vkf__context_drop(context, VKF_MADE_GENERATOR);

@@ -28,6 +28,7 @@
     X(QUANTIZE_ROWS, quantize_rows)             \
     X(ATTENTION, attention)                     \
     X(ATTENTION_REDUCE, attention_reduce)       \
+    X(ATTENTION_TRAIN, attention_train)         \
     X(ATTENTION_GRAD, attention_grad)           \
     X(ATTENTION_GRAD_PAIR, attention_grad_pair) \
     X(ATTENTION_GRAD_PACK, attention_grad_pack) \

@@ -1,4 +1,4 @@
-// Kernels of the gradients of attention, and the one that packs what these read.
+// Kernels of attention for training and its gradients, and the one that packs what these read.
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
@@ -26,6 +26,7 @@ static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
     CONSTANT(ATTENTION_GRAD, CAUSAL),
     CONSTANT(ATTENTION_GRAD, WINDOW),
     CONSTANT(ATTENTION_GRAD, GIVES),
+    CONSTANT(ATTENTION_GRAD, DROPOUT),
 };
 
 // The more own rows, the less is loaded for a product; but each takes sixteen registers for its sums and eight or more
@@ -59,18 +60,20 @@ static uint32_t tile_vectors(const vkf__config *config)
 static uint32_t shared_bytes(const vkf__config *config)
 {
     const vkf__attention_grad_tile *t = &config->tile.attention_grad;
-    return 16 * (tile_vectors(config) + own_rows(config) * (t->step / 4 + 1)) + 4 * t->step;
+    const uint32_t quads = own_rows(config) * (t->step / 4 + 1);
+    return 16 * (tile_vectors(config) + quads) + 4 * t->step + 4 * quads;
 }
 
-// The tile holds what the lanes of all rows have found of them, and at least four rows to be added.
+// The tile holds at least four rows to be added. An invocation has a word for what of its weights is kept.
 static bool valid(const vkf__config *config)
 {
     const vkf__attention_grad_tile *t = &config->tile.attention_grad;
     const uint32_t widest = config->max_k > 0 ? config->max_k : 256;
-    if (!vkf__is_power_of_two_u64(t->step) || !vkf__is_power_of_two_u64(t->lanes) || t->step < 4 ||
+    if (!vkf__is_power_of_two_u64(t->step) || !vkf__is_power_of_two_u64(t->lanes) || t->lanes < 4 ||
         t->lanes > t->step || config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0 || t->each == 0)
         return false;
-    return tile_vectors(config) >= 4 * ((widest + 3) / 4) && tile_vectors(config) >= t->each * config->local_size;
+    return tile_vectors(config) >= 4 * ((widest + 3) / 4) && own_rows(config) % 4 == 0 &&
+           t->each * t->step / t->lanes <= 32;
 }
 
 // For software rasterisers: a row to an invocation, without shared memory. A step is unrolled over the width.
@@ -82,7 +85,7 @@ static const vkf__config address_configs[] = {
 static bool address_valid(const vkf__config *config)
 {
     const vkf__attention_grad_tile *t = &config->tile.attention_grad;
-    return t->each == 1 && t->lanes == 1 && t->step > 0 && t->step <= 32;
+    return t->each == 1 && t->lanes == 1 && t->step > 0 && t->step <= 16;
 }
 
 // Where each of such loads is a part of a multiply-add, no other kernel comes near; elsewhere they take far longer.
@@ -148,8 +151,10 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     }
 
 static const vkf__kernel rows[] = {
+    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
     GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD_ADDRESS("attention_train_address", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     GRAD_ADDRESS("attention_grad_pair_address", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
     GRAD_ADDRESS("attention_grad_address", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     PACK("attention_grad_pack", pack_configs, NULL, f32),

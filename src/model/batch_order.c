@@ -12,14 +12,15 @@ static int longer_first(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count,
+vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count, uint32_t window,
                                 vkf__ranked **out_order)
 {
     vkf__ranked *order = NULL;
     VKF_ALLOC_OR_RETURN(host, order, count);
     for (uint32_t i = 0; i < count; i++)
         order[i] = (vkf__ranked){i, encodings[i].count};
-    qsort(order, count, sizeof *order, longer_first);
+    for (uint32_t first = 0; first < count; first += window)
+        qsort(order + first, count - first < window ? count - first : window, sizeof *order, longer_first);
     *out_order = order;
     return VKF_OK;
 }

@@ -10,9 +10,9 @@ typedef struct vkf__ranked {
     uint32_t index, length; // of a text; its length in tokens
 } vkf__ranked;
 
-// *out_order (count) has the longest text first. The caller owns it and frees it with vkf__free().
-// Status OUT_OF_HOST_MEMORY.
+// *out_order (count) has the longest text of each `window` first, the first of which are texts 0 to window - 1. The
+// caller owns it and frees it with vkf__free(). Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count,
-                                               vkf__ranked **out_order);
+                                               uint32_t window, vkf__ranked **out_order);
 
 #endif

@@ -140,8 +140,9 @@ static void ask_caller(beam_run *run, uint32_t row)
 static vkf_status read_pairs(beam_run *run, uint32_t rows)
 {
     const vkf__span *top = &run->g->session->spans.top;
-    return vkf_buffer_read(top->buffer, top->offset_bytes, run->pairs,
-                           (uint64_t)rows * run->candidates * 2 * sizeof(float));
+    const uint64_t bytes = (uint64_t)rows * run->candidates * 2 * sizeof(float);
+    VKF_RETURN_IF_ERROR(vkf_buffer_read(top->buffer, top->offset_bytes, run->pairs, bytes));
+    return vkf__part_share(run->g->session, run->pairs, (size_t)bytes);
 }
 
 // Chooses the next tokens of all beams and which beam each goes on from. The run of the prompt leaves one row for all

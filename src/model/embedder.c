@@ -237,7 +237,7 @@ vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
         VKF_ALLOC(host, out.predictions, args->count);
     VKF_TRY(tokenize(embedder, args, prompt, out.encodings));
     VKF_TRY(count_prompt(embedder, prompt, &out.prompt_len));
-    VKF_TRY(vkf__order_by_length(host, out.encodings, args->count, &order));
+    VKF_TRY(vkf__order_by_length(host, out.encodings, args->count, args->count, &order));
     VKF_TRY(run_batches(embedder, args, order, &out));
     give(args, dim, &out);
 fail:

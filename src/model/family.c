@@ -88,6 +88,9 @@ enum {
     OF_GATE = 1 << 9,    // only models with a gate have it
     UNGATED = 1 << 10,   // only models without a gate have it
     OWN_WORDS = 1 << 11, // only models whose sides have separate word tables have it
+    // In a model that is cut into parts, only the first or the last has it.
+    EMBEDS = 1 << 12,
+    CHOOSES = 1 << 13,
 };
 
 // Where the tensor of a role goes, and its shape. Offsets are into vkf__weights, from VKF_WEIGHT_POSITIONS on into
@@ -100,20 +103,20 @@ static const struct role {
 #define OF_MODEL(field) offsetof(vkf__weights, field)
 #define OF_STACK(field) offsetof(vkf__stack_weights, field)
 #define OF_LAYER(field) offsetof(vkf__layer_weights, field)
-    [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, 0},
+    [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, EMBEDS},
     [VKF_WEIGHT_TARGET_WORDS] = {OF_MODEL(target_embedding), VOCAB, MODEL, OWN_WORDS},
-    [VKF_WEIGHT_POSITIONS] = {OF_STACK(positions), POSITIONS, MODEL, IN_F32},
+    [VKF_WEIGHT_POSITIONS] = {OF_STACK(positions), POSITIONS, MODEL, IN_F32 | EMBEDS},
     [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, 0},
-    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_STACK(embedding_norm.weight), MODEL, NONE, 0},
-    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_STACK(embedding_norm.bias), MODEL, NONE, NORM_BIAS},
-    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_STACK(final_norm.weight), MODEL, NONE, 0},
-    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_STACK(final_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_STACK(embedding_norm.weight), MODEL, NONE, EMBEDS},
+    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_STACK(embedding_norm.bias), MODEL, NONE, NORM_BIAS | EMBEDS},
+    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_STACK(final_norm.weight), MODEL, NONE, CHOOSES},
+    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_STACK(final_norm.bias), MODEL, NONE, NORM_BIAS | CHOOSES},
     [VKF_WEIGHT_HEAD_DENSE] = {OF_MODEL(head_dense.weight), MODEL, MODEL, LINEAR},
     [VKF_WEIGHT_HEAD_DENSE_BIAS] = {OF_MODEL(head_dense.bias), MODEL, NONE, HEAD_BIAS},
     [VKF_WEIGHT_HEAD_NORM_WEIGHT] = {OF_MODEL(head_norm.weight), MODEL, NONE, 0},
     [VKF_WEIGHT_HEAD_NORM_BIAS] = {OF_MODEL(head_norm.bias), MODEL, NONE, NORM_BIAS},
-    [VKF_WEIGHT_PROJECTION] = {OF_MODEL(projection), OUTPUTS, MODEL, LINEAR | TIED},
-    [VKF_WEIGHT_PROJECTION_BIAS] = {OF_MODEL(projection_bias), OUTPUTS, NONE, PROJECTION_BIAS},
+    [VKF_WEIGHT_PROJECTION] = {OF_MODEL(projection), OUTPUTS, MODEL, LINEAR | TIED | CHOOSES},
+    [VKF_WEIGHT_PROJECTION_BIAS] = {OF_MODEL(projection_bias), OUTPUTS, NONE, PROJECTION_BIAS | CHOOSES},
     [VKF_WEIGHT_RELATIVE_BIAS] = {OF_STACK(relative_bias), BUCKETS, HEAD_COUNT, IN_F32},
     [VKF_WEIGHT_CROSS_Q] = {OF_LAYER(cross.q_weight), HEADS, MODEL, LINEAR},
     [VKF_WEIGHT_CROSS_K] = {OF_LAYER(cross.k_weight), HEADS, MODEL, LINEAR},
@@ -177,6 +180,7 @@ const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf
 typedef struct place {
     const vkf__family *family;
     const vkf_model_config *config;
+    const vkf__layer_part *part;
     const vkf__checkpoint *checkpoint; // may be NULL
     const char *base;
     bool target; // the decoder's side
@@ -240,6 +244,8 @@ static bool has_role(const place *p, vkf__weight_role role)
         {OF_GATE, config->gated},
         {UNGATED, !config->gated},
         {OWN_WORDS, !config->share_embedding},
+        {EMBEDS, vkf__part_embeds(p->part)},
+        {CHOOSES, vkf__part_chooses(p->part)},
     };
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
         if ((roles[role].traits & conditions[i].trait) && !conditions[i].there)
@@ -281,7 +287,7 @@ static void fill_slot(vkf__weight_slot *slot, const place *p, vkf__weight_role n
     slot->shape[1] = role->cols == NONE ? 0 : size_of(p->config, &p->stack, role->cols);
     slot->linear = role->traits & LINEAR;
     slot->f32 = role->traits & IN_F32;
-    slot->tied = is_tied(p, number);
+    slot->tied = is_tied(p, number) && vkf__part_embeds(p->part);
     slot->transposed = slot->linear && p->family->transposed && number >= VKF_WEIGHT_Q;
     slot->as_row = number == VKF_WEIGHT_PROJECTION_BIAS && p->family->bias_as_row;
     slot->layer = number >= VKF_WEIGHT_Q ? p->object : NULL;
@@ -313,7 +319,7 @@ static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
     for (p->layer = 0; p->layer < p->stack.layers; p->layer++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "%s%s%u.", p->base, own ? p->family->decoder_layer : p->family->layer,
-                 p->layer);
+                 p->part->first + p->layer);
         p->prefix = prefix;
         p->object = slots ? &layers[p->layer] : NULL;
         count += add_roles(p, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, slots ? slots + count : NULL);
@@ -322,11 +328,13 @@ static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
 }
 
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf__checkpoint *checkpoint,
-                         const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
+                         const vkf_model_config *config, const vkf__layer_part *part, vkf__weights *weights,
+                         vkf__weight_slot *slots)
 {
     place p = {
         .family = family,
         .config = config,
+        .part = part,
         .checkpoint = checkpoint,
         .base = base,
         .prefix = base,

@@ -184,8 +184,10 @@ VKF_MUST_CHECK vkf_status vkf__family_check_class(const vkf__host *host, const v
                                                   const vkf__checkpoint *checkpoint, const vkf_model_config *config);
 
 // Fills `slots` when it is not NULL; always returns their number. `base` goes before names: "", or family->base.
-// `checkpoint`, where it is not NULL, decides between the names that a tensor may have.
+// `checkpoint`, where it is not NULL, decides between the names that a tensor may have. `config` has the layers of
+// `part`.
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf__checkpoint *checkpoint,
-                         const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
+                         const vkf_model_config *config, const vkf__layer_part *part, vkf__weights *weights,
+                         vkf__weight_slot *slots);
 
 #endif

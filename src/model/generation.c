@@ -12,14 +12,16 @@
 // Rows move for the sake of a quarter of the prompt.
 #define LEAST_SHARE 4
 
-static void generation_free(vkf__generation *g)
+void vkf__generation_end(vkf__generation *g)
 {
     const vkf__host *host = &g->session->context->host;
+    vkf__session_drop_step(g->session);
     vkf__prompt_free(g->session, &g->prompt);
     vkf__free(host, g->ids);
     vkf__free(host, g->lengths);
     vkf__free(host, g->reasons);
     vkf__free(host, g->logits);
+    vkf__free(host, g->ended);
 }
 
 static bool contains(const int32_t *ids, uint32_t count, int32_t id)
@@ -142,10 +144,34 @@ static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, i
     return VKF_OK;
 }
 
+// What the last part of a model has chosen stands in the ids of all parts then. The last one shares it when its run has
+// ended, so that the first can go on with this batch while it has others; they take it with their next turn.
+static vkf_status share_tokens(const vkf__generation *g, uint32_t made, bool behind_run)
+{
+    vkf_status status = VKF_OK;
+    const vkf__layer_part *part = &g->session->model->part;
+    const vkf__span *ids = &g->session->spans.target_ids;
+    const bool chooses = vkf__part_chooses(part);
+    int32_t *chosen = NULL;
+    if (part->count == 0 || chooses != behind_run)
+        return VKF_OK;
+    VKF_ALLOC(&g->session->context->host, chosen, g->args->batch);
+    for (uint32_t row = 0; chooses && row < g->args->batch; row++)
+        VKF_TRY(vkf_buffer_read(ids->buffer, ids->offset_bytes + place_of(g, row, made) * sizeof *chosen, &chosen[row],
+                                sizeof *chosen));
+    VKF_TRY(vkf__part_share(g->session, chosen, g->args->batch * sizeof *chosen));
+    for (uint32_t row = 0; !chooses && row < g->args->batch; row++)
+        VKF_TRY(vkf__generation_write_token(g, row, made, chosen[row]));
+fail:
+    vkf__free(&g->session->context->host, chosen);
+    return status;
+}
+
 // Takes the tokens that the last run chose, for the rows that still go on.
 static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, uint32_t *out_live)
 {
     *out_live = 0;
+    VKF_RETURN_IF_ERROR(share_tokens(g, made, false));
     if (g->args->choose)
         VKF_RETURN_IF_ERROR(vkf__generation_choose(g, made, ended));
     for (uint32_t row = 0; row < g->args->batch; row++) {
@@ -166,7 +192,9 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
 static vkf_status step(const vkf__generation *g, uint32_t made)
 {
     const vkf__session_sizes sizes = vkf__generation_step(g, made), next = vkf__generation_step(g, made + 1);
-    return vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL);
+    VKF_RETURN_IF_ERROR(
+        vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL));
+    return share_tokens(g, made, true);
 }
 
 // Rotations that depend on the length of the text would differ from those of the keys that are kept.
@@ -214,28 +242,31 @@ static void remember(const vkf__generation *g)
             vkf__row_add(g->session, row, g->ids + (size_t)row * g->max_new, g->lengths[row] - 1);
 }
 
-static vkf_status generate_tokens(vkf__generation *g)
+static vkf_status run_prompts(vkf__generation *g)
 {
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &g->session->context->host;
-    uint32_t live = 0;
-    bool *ended = NULL;
-    VKF_ALLOC(host, ended, g->args->batch);
+    VKF_ALLOC_OR_RETURN(&g->session->context->host, g->ended, g->args->batch);
     for (uint32_t row = 0; row < g->args->batch; row++)
-        VKF_TRY(vkf__generation_write_seen(g, row, row, NULL, 0));
-    VKF_TRY(align_cache(g));
-    VKF_TRY(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0));
+        VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, row, row, NULL, 0));
+    VKF_RETURN_IF_ERROR(align_cache(g));
+    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0));
     g->prompted_ns = vkf__now_ns();
-    VKF_TRY(take_tokens(g, 0, ended, &live));
-    for (uint32_t made = 1; made < g->max_new && live > 0; made++) {
-        VKF_TRY(step(g, made));
-        VKF_TRY(take_tokens(g, made, ended, &live));
+    return share_tokens(g, 0, true);
+}
+
+vkf_status vkf__generation_turn(vkf__generation *g, bool *out_more)
+{
+    uint32_t live = 0;
+    if (g->args->beams.num_beams > 1) {
+        *out_more = false;
+        return vkf__generate_by_beams(g);
     }
+    VKF_RETURN_IF_ERROR(take_tokens(g, g->made, g->ended, &live));
+    g->made++;
+    *out_more = g->made < g->max_new && live > 0;
+    if (*out_more)
+        return step(g, g->made);
     remember(g);
-fail:
-    vkf__session_drop_step(g->session);
-    vkf__free(host, ended);
-    return status;
+    return VKF_OK;
 }
 
 // ---- the whole run
@@ -255,6 +286,8 @@ static vkf_status check_choice(const vkf_session *session, const vkf_generate_ar
     const vkf_sampling *s = &args->sampling;
     if (!args->choose)
         return VKF_OK;
+    if (session->model->part.count > 0)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "a part of a model has no logits to choose from");
     if (args->beams.num_beams > 1)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "beam search does not let the caller choose: give no `choose`");
     if (s->temperature != 0.0f || s->top_k > 0 || s->top_p != 0.0f || s->min_p != 0.0f || s->repetition_penalty != 0.0f)
@@ -376,7 +409,7 @@ static vkf_generation_cost cost_of(const vkf__generation *g)
     return cost;
 }
 
-static void give(const vkf__generation *g)
+void vkf__generation_give(const vkf__generation *g)
 {
     const vkf_generate_args *args = g->args;
     memcpy(args->out_ids, g->ids, (size_t)args->batch * g->max_new * sizeof g->ids[0]);
@@ -387,20 +420,30 @@ static void give(const vkf__generation *g)
         *args->out_cost = cost_of(g);
 }
 
+vkf_status vkf__generation_begin(vkf__generation *g)
+{
+    vkf_session *session = g->session;
+    const vkf_generate_args *args = g->args;
+    VKF_RETURN_IF_ERROR(check_sampling(session, &args->sampling));
+    VKF_RETURN_IF_ERROR(check_choice(session, args));
+    VKF_RETURN_IF_ERROR(check_beams(session, args));
+    VKF_RETURN_IF_ERROR(make_prompt(g));
+    VKF_RETURN_IF_ERROR(make_generated(g));
+    session->sampling = complete_sampling(args->sampling);
+    g->began_ns = vkf__now_ns();
+    return args->beams.num_beams > 1 ? VKF_OK : run_prompts(g);
+}
+
 vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *args)
 {
     vkf_status status = VKF_OK;
     vkf__generation g = {.session = session, .args = args};
-    VKF_TRY(check_sampling(session, &args->sampling));
-    VKF_TRY(check_choice(session, args));
-    VKF_TRY(check_beams(session, args));
-    VKF_TRY(make_prompt(&g));
-    VKF_TRY(make_generated(&g));
-    session->sampling = complete_sampling(args->sampling);
-    g.began_ns = vkf__now_ns();
-    VKF_TRY(args->beams.num_beams > 1 ? vkf__generate_by_beams(&g) : generate_tokens(&g));
-    give(&g);
+    bool more = true;
+    VKF_TRY(vkf__generation_begin(&g));
+    while (more)
+        VKF_TRY(vkf__generation_turn(&g, &more));
+    vkf__generation_give(&g);
 fail:
-    generation_free(&g);
+    vkf__generation_end(&g);
     return status;
 }

@@ -15,8 +15,20 @@ typedef struct vkf__generation {
     uint32_t *lengths;
     vkf_stop_reason *reasons;
     float *logits; // (vocab) of one row, where the caller chooses
+    // Of one token after the other.
+    uint32_t made;                // runs whose tokens were taken
+    bool *ended;                  // (batch)
     double began_ns, prompted_ns; // the times before and after the prompt's run
 } vkf__generation;
+
+// A generation in turns, so that those of several sessions can take theirs one after the other. begin() runs the
+// prompts. turn() takes what the last run has chosen, and runs the next step; *out_more is false when nothing is left
+// to run. Then give() writes the caller's arrays. end() comes in any case, after begin() has failed as well; `g` was
+// zeroed but for `session` and `args`. Statuses: those of vkf_session_generate().
+VKF_MUST_CHECK vkf_status vkf__generation_begin(vkf__generation *g);
+VKF_MUST_CHECK vkf_status vkf__generation_turn(vkf__generation *g, bool *out_more);
+void vkf__generation_give(const vkf__generation *g);
+void vkf__generation_end(vkf__generation *g);
 
 // Whether a sequence ends with this token.
 bool vkf__generation_ends(const vkf__generation *g, int32_t token);

@@ -10,11 +10,15 @@
 struct vkf_generator {
     vkf_context *context;
     vkf__text_model text;
-    vkf_session *session;
+    vkf_session **sessions; // (session_count): as many batches run at once
+    uint32_t session_count;
+    vkf_session_desc session; // of each
     uint32_t max_batch, max_context;
     bool whole_prompts;
 };
 
+// Has so many batches more run at once. Statuses: those of vkf_session_create(); then there may be fewer.
+VKF_MUST_CHECK vkf_status vkf__generator_add_sessions(vkf_generator *generator, uint32_t count);
 VKF_MUST_CHECK vkf_status vkf__generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #endif

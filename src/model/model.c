@@ -1,6 +1,8 @@
 // Loads a model onto the device, or plans what it would take there.
 #include "model/model.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 #include "io/source_file.h"
 #include "kernel/memory_plan.h"
@@ -20,6 +22,28 @@ static vkf_status open_weights(const vkf_context *context, const vkf__host *host
     return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
+// Leaves the configuration with the layers of a part.
+static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, vkf__model_source *s)
+{
+    vkf_model_config *config = &s->config;
+    const vkf_model_config whole = *config;
+    const uint32_t total = whole.num_decoder_layers, most = 32 * sizeof whole.windowed_layers / sizeof(uint32_t);
+    if (!s->family || !vkf__facts_of(config)->prompts)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "only a DECODER is cut between its layers");
+    if (s->adapter)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "a model is not cut while an adapter is merged: merge it before");
+    if (part->count == 0 || part->first >= total || part->count > total - part->first)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "the model has no layers %u to %u, but %u", part->first,
+                         part->first + part->count, total);
+    s->part = *part;
+    s->part.total = total;
+    config->num_decoder_layers = part->count;
+    memset(config->windowed_layers, 0, sizeof config->windowed_layers);
+    for (uint32_t i = 0, layer = part->first; i < part->count && layer < most; i++, layer++)
+        config->windowed_layers[i / 32] |= (whole.windowed_layers[layer / 32] >> layer % 32 & 1) << i % 32;
+    return VKF_OK;
+}
+
 static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
@@ -27,7 +51,8 @@ static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc 
 }
 
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
-static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
+static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
+                              vkf__model_source *s)
 {
     const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
@@ -50,7 +75,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
         s->config.final_norm = true; // as in PyTorch's stacks
     s->progress = desc->progress;
     s->progress_user = desc->progress_user;
-    return VKF_OK;
+    return part ? take_part(host, part, s) : VKF_OK;
 }
 
 static bool is_float(vkf__stored_type type)
@@ -112,6 +137,7 @@ static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, c
     model->context = context;
     model->references = 1;
     model->config = source->config;
+    model->part = source->part;
     if (desc->directory && !desc->files)
         VKF_STRDUP(&context->host, model->directory, desc->directory);
     model->precision = settled_precision(context, desc, source);
@@ -128,12 +154,15 @@ fail:
 static vkf_status take_fingerprint(vkf_model *model, const vkf__model_source *source, vkf__weight_storage storage)
 {
     const uint32_t kept[] = {(uint32_t)storage.activations, (uint32_t)storage.weights, (uint32_t)storage.linear};
+    const uint32_t layers[] = {model->part.first, model->part.count};
     if (!vkf__facts_of(&model->config)->prompts)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(source->checkpoint, &model->fingerprint));
     if (source->adapter)
         VKF_RETURN_IF_ERROR(vkf__adapter_fingerprint(source->adapter, &model->fingerprint));
     model->fingerprint = vkf__hash(model->fingerprint, kept, sizeof kept);
+    if (model->part.count > 0)
+        model->fingerprint = vkf__hash(model->fingerprint, layers, sizeof layers);
     return VKF_OK;
 }
 
@@ -145,10 +174,16 @@ static vkf_status take_metadata(vkf_model *model, const vkf_model_desc *desc, co
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
+    return vkf__model_load_part(context, desc, NULL, out_model);
+}
+
+vkf_status vkf__model_load_part(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
+                                vkf_model **out_model)
+{
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_model *model = NULL;
-    VKF_TRY(open_source(context, desc, &s));
+    VKF_TRY(open_source(context, desc, part, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     VKF_TRY(take_fingerprint(model, &s, storage_of(context, desc, &s)));
@@ -189,28 +224,30 @@ void vkf__model_drop(vkf_model *model)
 
 vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
 {
-    vkf_status status = VKF_OK;
-    vkf__model_source s = {0};
-    vkf_memory_plan plan;
-    vkf__memory_plan_init(&plan, context);
-    VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, NULL));
-    *out_plan = plan;
-fail:
-    vkf__model_source_close(&s);
-    return status;
+    vkf_model *model = NULL;
+    VKF_RETURN_IF_ERROR(vkf__model_shape_part(context, desc, NULL, out_plan, &model));
+    vkf_model_destroy(&model);
+    return VKF_OK;
 }
 
 vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+{
+    vkf_memory_plan plan;
+    return vkf__model_shape_part(context, desc, NULL, &plan, out_model);
+}
+
+vkf_status vkf__model_shape_part(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
+                                 vkf_memory_plan *out_plan, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_memory_plan plan;
     vkf_model *model = NULL;
     vkf__memory_plan_init(&plan, context);
-    VKF_TRY(open_source(context, desc, &s));
+    VKF_TRY(open_source(context, desc, part, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, &model->weights));
+    *out_plan = plan;
     *out_model = model;
     model = NULL;
 fail:

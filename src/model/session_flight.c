@@ -123,8 +123,10 @@ static vkf_status end_run(vkf_session *session, uint32_t index)
 
 static vkf_status run_in(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes, uint32_t index)
 {
+    VKF_RETURN_IF_ERROR(vkf__part_take(session, sizes));
     VKF_RETURN_IF_ERROR(begin_run(session, group, sizes, index));
     VKF_RETURN_IF_ERROR(end_run(session, index));
+    VKF_RETURN_IF_ERROR(vkf__part_give(session, sizes));
     return vkf__kept_attention_gather(session, group);
 }
 
@@ -133,14 +135,15 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
     return run_in(session, group, sizes, 0);
 }
 
-// Steps run one by one where something has to happen between them: weights of attention are gathered, a token that is
-// none is replaced, or somebody watches, whose times are of one step alone.
+// Steps run one by one where something has to happen between them: hidden states come from another part of the model,
+// weights of attention are gathered, a token that is none is replaced, or somebody watches, whose times are of one step
+// alone.
 static bool runs_ahead(const vkf_session *session)
 {
     const vkf_context *context = session->context;
     const bool watched = context->probe || context->profiler.submission || context->profiler.dispatch;
-    return session->flight_count > 1 && !watched && session->desc.attention_weights == 0 &&
-           session->desc.fully_masked != VKF_FULLY_MASKED_NAN;
+    return session->flight_count > 1 && session->model->part.count == 0 && !watched &&
+           session->desc.attention_weights == 0 && session->desc.fully_masked != VKF_FULLY_MASKED_NAN;
 }
 
 vkf_status vkf__session_step(vkf_session *session, const vkf__session_sizes *sizes, const vkf__session_sizes *next)

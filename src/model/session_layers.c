@@ -181,7 +181,8 @@ vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const
     const vkf__session_spans *s = &session->spans;
     const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
     vkf__transformer_io io = target_io(session, stage->layer);
-    bool last = stage->layer + 1 == session->model->config.num_decoder_layers;
+    bool last =
+        stage->layer + 1 == session->model->config.num_decoder_layers && vkf__part_chooses(&session->model->part);
     bool narrow = last && !(session->desc.attention_weights & VKF_ATTENTION_DECODER);
     const vkf__attention_sizes self = self_sizes(sizes, narrow ? sizes->logit_rows : sizes->target_len);
     io.self.key_mask_row = session->desc.max_target_len;

@@ -63,12 +63,13 @@ static void lay_out_state(vkf_session *session, region *r)
     uint64_t b = desc->max_batch, h = vkf__stack_of(config, true).heads, d = config->d_model;
     uint64_t source = desc->max_source_len, target = desc->max_target_len;
     const vkf__kind_facts *facts = vkf__facts_of(config);
+    const bool chooses = vkf__part_chooses(&session->model->part);
     if (facts->encodes)
         s->memory = append(r, dtype, b, source, d);
     s->hidden = append(r, dtype, b, larger(desc->max_prompt_len, desc->max_beams), d);
-    if (facts->prompts)
+    if (facts->prompts && chooses)
         s->logit_hidden = append(r, dtype, b, larger(desc->max_logit_rows, 1), d);
-    if (facts->generates)
+    if (facts->generates && chooses)
         s->logits = append(r, VKF_DTYPE_F32, b, larger(desc->max_logit_rows, desc->max_beams), config->target_vocab);
     if (facts->pools)
         s->embeddings = append(r, VKF_DTYPE_F32, b, config->embedding_dim, 1);

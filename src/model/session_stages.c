@@ -87,18 +87,19 @@ static void add_layer(vkf_session *session, vkf__stage_group group, vkf__stage_e
 {
     vkf__stage *stage = add_stage(session, group, emit);
     stage->layer = layer;
-    snprintf(stage->name, sizeof stage->name, "%s.%u", group_names[group], layer);
+    snprintf(stage->name, sizeof stage->name, "%s.%u", group_names[group], session->model->part.first + layer);
 }
 
 static void add_group(vkf_session *session, vkf__stage_group group, const group_stages *stages)
 {
+    const vkf__layer_part *part = &session->model->part;
     uint32_t layers = layers_of(session, group);
-    if (stages->embed)
+    if (stages->embed && vkf__part_embeds(part))
         add_end(session, group, stages->embed, "embed");
     for (uint32_t i = 0; i < layers; i++)
         add_layer(session, group, stages->layer, i);
     // PyTorch refuses a stack without layers; here such a stack passes its input on unchanged, without a norm.
-    if (layers > 0 && (!stages->norm_alone || session->model->config.final_norm))
+    if (layers > 0 && vkf__part_chooses(part) && (!stages->norm_alone || session->model->config.final_norm))
         add_end(session, group, stages->head, "head");
 }
 

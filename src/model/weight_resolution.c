@@ -25,8 +25,8 @@ static size_t list_slots(const vkf__model_source *source, vkf__weights *weights,
 {
     if (!source->family)
         return vkf__weight_slots(&source->config, weights, slots);
-    size_t count =
-        vkf__family_slots(source->family, base_of(source), source->checkpoint, &source->config, weights, slots);
+    size_t count = vkf__family_slots(source->family, base_of(source), source->checkpoint, &source->config,
+                                     &source->part, weights, slots);
     return count + vkf__sentence_slots(source, weights, slots ? slots + count : NULL);
 }
 

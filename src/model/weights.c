@@ -254,7 +254,7 @@ static void report_unused(vkf_context *context, const vkf__model_source *source,
     size_t used = 0, count = vkf__checkpoint_count(source->checkpoint);
     for (size_t i = 0; i < p->found.count; i++)
         used += !p->found.slots[i].tied && p->found.slots[i].part == 0 && !p->found.slots[i].checkpoint;
-    if (count > used)
+    if (count > used && source->part.count == 0)
         vkf__log(&context->host, source->family ? VKF_SEVERITY_INFO : VKF_SEVERITY_WARNING,
                  "%s: %zu tensors of %zu are not used by this configuration", vkf__checkpoint_path(source->checkpoint),
                  count - used, count);

@@ -7,6 +7,7 @@
 #include "io/checkpoint.h"
 #include "kernel/context.h"
 #include "model/config.h"
+#include "model/layer_part.h"
 
 typedef struct vkf__linear_weights {
     vkf_tensor weight; // (out, in)
@@ -68,7 +69,8 @@ typedef struct vkf__adapter vkf__adapter;
 
 // What a model is loaded from.
 typedef struct vkf__model_source {
-    vkf_model_config config;
+    vkf_model_config config; // of a part, with its layers alone
+    vkf__layer_part part;
     const vkf__family *family;   // NULL: PyTorch's names
     vkf__checkpoint *checkpoint; // NULL: a plan takes the parameters to be as the configuration asks for
     vkf__adapter *adapter;       // NULL: none

@@ -1,12 +1,14 @@
-// The emitter of the gradients of attention, and its operators' rows. Operands are packed first, so that four storage
-// buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys and values come
-// from one pass, which computes scores once for both.
+// The emitters of attention for training and its gradients, and their operators' rows. Operands are packed first, so
+// that four storage buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys
+// and values come from one pass, which computes scores once for both.
 #include "op/attention_grad.h"
 
 #include <assert.h>
 
 #include "base/size.h"
+#include "op/attention_choice.h"
 #include "op/copy.h"
+#include "op/dropout.h"
 #include "op/operators.h"
 #include "shared/attention_grad.h"
 
@@ -30,13 +32,12 @@ static uint32_t quads_of(uint32_t width)
     return vkf__div_up_u32(width, QUAD);
 }
 
-static vkf_status check(const vkf__work *work, const vkf__attention_grad_args *args)
+static vkf_status check(const vkf__work *work, const char *label, const vkf__attention_args *forward)
 {
-    const vkf__attention_args *forward = &args->forward;
     assert(!forward->fresh.present && forward->heads % forward->kv_heads == 0);
     if (forward->head_dim > MAX_WIDTH || forward->v_head_dim > MAX_WIDTH)
         return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
-                         "%s.%s: heads of %u and %u elements; gradients are for up to %u", work->name, args->label,
+                         "%s.%s: heads of %u and %u elements; gradients are for up to %u", work->name, label,
                          forward->head_dim, forward->v_head_dim, MAX_WIDTH);
     return VKF_OK;
 }
@@ -57,12 +58,13 @@ static bool lay_out(const vkf__attention_args *forward, packed *out, uint64_t *o
     return *out_count <= UINT32_MAX;
 }
 
-static vkf_status make_room(vkf__work *work, const vkf__attention_grad_args *args, packed *out)
+static vkf_status make_room(vkf__work *work, const char *label, const vkf__attention_args *forward, packed *out)
 {
     uint64_t count = 0;
-    if (!lay_out(&args->forward, out, &count))
+    VKF_RETURN_IF_ERROR(check(work, label, forward));
+    if (!lay_out(forward, out, &count))
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
-                         args->label);
+                         label);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->query_rows, &out->query_rows));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->key_rows, &out->key_rows));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->log_sums_first, &out->log_sums_first));
@@ -94,7 +96,8 @@ static vkf__span deltas(const packed *rows)
     return vkf__span_part(&rows->whole, rows->log_sums_first + rows->query_rows, rows->query_rows);
 }
 
-// An operand on its way into rows. With `out` its products with that are summed into `deltas`.
+// An operand on its way into rows. With `out` its products with that are summed into `deltas`, else these are the rows,
+// so that what is bound in their place is written anyway.
 typedef struct packing {
     const char *label;
     const vkf__heads_span *x, *out;
@@ -138,19 +141,19 @@ static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward,
     return vkf__work_dispatch(work, &dispatch);
 }
 
-static vkf_status pack_all(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+// The first `count` of query, key, value, and the gradient of the output.
+static vkf_status pack(vkf__work *work, const vkf__attention_args *f, const vkf__heads_span *dout, const packed *rows,
+                       size_t count)
 {
-    const vkf__attention_args *f = &args->forward;
     const uint32_t second = quads_of(f->head_dim), group = f->heads / f->kv_heads;
-    const vkf__span queries = query_rows(rows), keys = key_rows(rows), none = {0};
+    const vkf__span queries = query_rows(rows), keys = key_rows(rows);
     const packing jobs[] = {
-        {"pack_query", &f->q, NULL, queries, none, f->q_len, f->heads, group, f->head_dim, 0},
-        {"pack_gradient", &args->dout, &f->out, queries, deltas(rows), f->q_len, f->heads, group, f->v_head_dim,
-         second},
-        {"pack_key", &f->k, NULL, keys, none, f->k_len, f->kv_heads, 1, f->head_dim, 0},
-        {"pack_value", &f->v, NULL, keys, none, f->k_len, f->kv_heads, 1, f->v_head_dim, second},
+        {"pack_query", &f->q, NULL, queries, queries, f->q_len, f->heads, group, f->head_dim, 0},
+        {"pack_key", &f->k, NULL, keys, keys, f->k_len, f->kv_heads, 1, f->head_dim, 0},
+        {"pack_value", &f->v, NULL, keys, keys, f->k_len, f->kv_heads, 1, f->v_head_dim, second},
+        {"pack_gradient", dout, &f->out, queries, deltas(rows), f->q_len, f->heads, group, f->v_head_dim, second},
     };
-    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+    for (size_t i = 0; i < count; i++)
         VKF_RETURN_IF_ERROR(emit_pack(work, f, rows, &jobs[i]));
     return VKF_OK;
 }
@@ -162,6 +165,12 @@ typedef struct pass {
     vkf__heads_span out, value_out;
     bool adds, value_adds;
 } pass;
+
+// On the way forward.
+static bool trains(uint32_t gives)
+{
+    return gives < VKF_ATTENTION_GRAD_QUERY;
+}
 
 static bool owns_keys(uint32_t gives)
 {
@@ -179,14 +188,15 @@ static uint64_t other_rows(const vkf__attention_args *forward, uint32_t gives)
     return own_rows(forward, owns_keys(gives) ? VKF_ATTENTION_GRAD_QUERY : VKF_ATTENTION_GRAD_KEY);
 }
 
-// At least as many iterations as the loops of a step make in one invocation: those over the depth of both halves, and
-// those over the rows that are added, which have four at least in shared memory at a time.
+// At least as many iterations as the loops of a step make in one invocation: those over the depth of both halves, those
+// over the rows that are added, which have four at least in shared memory at a time, and those that draw for dropout.
 static uint32_t step_iterations(const vkf__attention_args *forward, const vkf__attention_grad_tile *tile)
 {
     const uint32_t depth = tile->depth / QUAD, first = quads_of(forward->head_dim),
                    second = quads_of(forward->v_head_dim);
     const uint32_t multiplying = first + second + vkf__div_up_u32(first, depth) + vkf__div_up_u32(second, depth);
-    return 1 + multiplying + 2 * (2 * tile->step / QUAD);
+    const uint32_t drawing = 1 + tile->each * (tile->step / QUAD + 1) / tile->lanes;
+    return 1 + multiplying + 2 * (2 * tile->step / QUAD) + drawing;
 }
 
 // Into how many dispatches the other rows are divided. They are in two ranges, each of which may end in a part of a
@@ -199,9 +209,17 @@ static uint64_t count_slices(const vkf__attention_args *forward, uint32_t gives,
     return (steps + steps_each - 1) / steps_each;
 }
 
-static struct vkf_attention_grad_params params_of(const vkf__attention_args *forward, const packed *rows,
-                                                  const pass *job)
+// What a pass is about.
+typedef struct subject {
+    const vkf__attention_args *forward;
+    const vkf__attention_dropout *dropout;
+    packed rows;
+} subject;
+
+static struct vkf_attention_grad_params params_of(const subject *of, const pass *job)
 {
+    const vkf__attention_args *forward = of->forward;
+    const packed *rows = &of->rows;
     return (struct vkf_attention_grad_params){
         .batch = forward->batch,
         .heads = forward->heads,
@@ -228,12 +246,20 @@ static struct vkf_attention_grad_params params_of(const vkf__attention_args *for
         .causal_offset = forward->causal || forward->window > 0 ? forward->causal_offset : (int32_t)forward->k_len,
         .window = forward->window,
         .scale = forward->scale,
+        .fully_masked = (uint32_t)forward->fully_masked,
+        .threshold = vkf__dropout_threshold(of->dropout->p),
+        .stream = of->dropout->stream,
+        .step = of->dropout->step,
+        .seed_low = (uint32_t)of->dropout->seed,
+        .seed_high = (uint32_t)(of->dropout->seed >> 32),
+        .keep_scale = vkf__dropout_scale(of->dropout->p),
     };
 }
 
-static vkf_status emit_slice(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const pass *job,
-                             const vkf__variant *variant, const struct vkf_attention_grad_params *params)
+static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job, const vkf__variant *variant,
+                             const struct vkf_attention_grad_params *params)
 {
+    const vkf__attention_args *forward = of->forward;
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_GRAD_SPEC_HEAD_DIM] = forward->head_dim,
         [VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM] = forward->v_head_dim,
@@ -242,15 +268,13 @@ static vkf_status emit_slice(vkf__work *work, const vkf__attention_args *forward
         [VKF_ATTENTION_GRAD_SPEC_CAUSAL] = forward->causal,
         [VKF_ATTENTION_GRAD_SPEC_WINDOW] = forward->window > 0,
         [VKF_ATTENTION_GRAD_SPEC_GIVES] = job->gives,
+        [VKF_ATTENTION_GRAD_SPEC_DROPOUT] = of->dropout->p > 0,
     };
-    // The pass that gives the sums of exponentials reads rows alone, and its own sums lie behind these.
-    const bool sums = job->gives == VKF_ATTENTION_GRAD_LOG_SUMS;
-    const vkf__span read = sums ? vkf__span_part(&rows->whole, 0, rows->log_sums_first) : rows->whole;
     vkf__dispatch dispatch = {
         .label = job->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{read, false},
+        .bindings = {{of->rows.whole, trains(job->gives)},
                      {job->out.span, true},
                      {forward->mask, false},
                      {forward->key_mask, false},
@@ -265,42 +289,80 @@ static vkf_status emit_slice(vkf__work *work, const vkf__attention_args *forward
     return vkf__work_dispatch(work, &dispatch);
 }
 
-static vkf_status emit_pass(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const pass *job)
+static vkf__problem problem_of(const vkf__attention_args *forward, uint32_t gives)
 {
-    vkf__variant variant;
-    uint64_t slices = 0;
-    const vkf__op op =
-        job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR : VKF_OP_ATTENTION_GRAD;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {job->out.span.dtype};
-    const vkf__problem problem = {
-        .m = (uint32_t)own_rows(forward, job->gives),
-        .n = (uint32_t)other_rows(forward, job->gives),
+    return (vkf__problem){
+        .m = (uint32_t)own_rows(forward, gives),
+        .n = (uint32_t)other_rows(forward, gives),
         .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
     };
+}
+
+static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
+{
+    const vkf__attention_args *forward = of->forward;
+    vkf__variant variant;
+    uint64_t slices = 0;
+    const vkf__op op = trains(job->gives)                               ? VKF_OP_ATTENTION_TRAIN
+                       : job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR
+                                                                        : VKF_OP_ATTENTION_GRAD;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    const vkf__problem problem = problem_of(forward, job->gives);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(forward, job->gives, variant.config), &slices));
-    struct vkf_attention_grad_params params = params_of(forward, rows, job);
+    struct vkf_attention_grad_params params = params_of(of, job);
     params.slices = (uint32_t)slices;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {
-        VKF_RETURN_IF_ERROR(emit_slice(work, forward, rows, job, &variant, &params));
-        params.adds = params.value_adds = 1;
+        VKF_RETURN_IF_ERROR(emit_slice(work, of, job, &variant, &params));
+        params.adds = params.value_adds = !trains(job->gives); // which goes on from its sums by itself
     }
     return VKF_OK;
 }
 
-static vkf_status emit_log_sums(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forward, const vkf__span *from,
+                                const vkf__span *to)
 {
     const vkf__copy_args copy = {
         .label = "log_sums",
-        .x = args->log_sums,
-        .out = log_sums(rows),
+        .x = *from,
+        .out = *to,
         .outer = 1,
         .rows = 1,
-        .cols = args->forward.batch * args->forward.heads * args->forward.q_len,
+        .cols = forward->batch * forward->heads * forward->q_len,
         .alpha = 1.0f,
     };
-    const pass job = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS, .out = {.span = log_sums(rows)}};
-    return vkf__present(&args->log_sums) ? vkf__emit_copy(work, &copy) : emit_pass(work, &args->forward, rows, &job);
+    return vkf__emit_copy(work, &copy);
+}
+
+// A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both is
+// asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
+// thread of lavapipe, Mesa 22.3.6).
+static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
+{
+    const vkf__selector selector = vkf__work_selector(work);
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    const vkf__problem problem = problem_of(&args->forward, VKF_ATTENTION_GRAD_LOG_SUMS);
+    return args->dropout.p == 0 && selector.caps->traits.processor && !work->trial &&
+           vkf__attention_is_served(work, &args->forward) &&
+           vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
+}
+
+vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args)
+{
+    uint64_t apart = 0;
+    subject of = {.forward = &args->forward, .dropout = &args->dropout};
+    const vkf__attention_args *forward = of.forward;
+    const pass both = {.label = forward->label, .gives = VKF_ATTENTION_GRAD_OUTPUT, .out = forward->out};
+    const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
+    assert(!vkf__present(&forward->weights));
+    VKF_RETURN_IF_ERROR(make_room(work, forward->label, forward, &of.rows));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, args), &apart));
+    if (apart)
+        VKF_RETURN_IF_ERROR(vkf__emit_attention(work, forward));
+    VKF_RETURN_IF_ERROR(pack(work, forward, NULL, &of.rows, apart ? 2 : 3));
+    VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &log_sums_alone : &both));
+    const vkf__span sums = log_sums(&of.rows);
+    return copy_log_sums(work, forward, &sums, &args->log_sums);
 }
 
 // Whether one kernel gives both gradients. A trial of the one that gives each by itself has it do so.
@@ -317,7 +379,7 @@ static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args)
            vkf__work_has_kernel(work, VKF_OP_ATTENTION_GRAD_PAIR, types, &problem);
 }
 
-static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_grad_args *args, const subject *of)
 {
     const pass both = {"grad_key_value",  VKF_ATTENTION_GRAD_KEY_AND_VALUE, args->dk, args->dv, args->accumulate_k,
                        args->accumulate_v};
@@ -326,23 +388,23 @@ static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_gra
     uint64_t paired = 0;
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args), &paired));
     if (paired)
-        return emit_pass(work, &args->forward, rows, &both);
+        return emit_pass(work, of, &both);
     if (vkf__present(&args->dk.span))
-        VKF_RETURN_IF_ERROR(emit_pass(work, &args->forward, rows, &key));
-    return vkf__present(&args->dv.span) ? emit_pass(work, &args->forward, rows, &value) : VKF_OK;
+        VKF_RETURN_IF_ERROR(emit_pass(work, of, &key));
+    return vkf__present(&args->dv.span) ? emit_pass(work, of, &value) : VKF_OK;
 }
 
 vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args)
 {
-    packed rows;
+    subject of = {.forward = &args->forward, .dropout = &args->dropout};
     const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
-    VKF_RETURN_IF_ERROR(check(work, args));
-    VKF_RETURN_IF_ERROR(make_room(work, args, &rows));
-    VKF_RETURN_IF_ERROR(pack_all(work, args, &rows));
-    VKF_RETURN_IF_ERROR(emit_log_sums(work, args, &rows));
+    VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
+    VKF_RETURN_IF_ERROR(pack(work, of.forward, &args->dout, &of.rows, 4));
+    const vkf__span sums = log_sums(&of.rows);
+    VKF_RETURN_IF_ERROR(copy_log_sums(work, of.forward, &args->log_sums, &sums));
     if (vkf__present(&args->dq.span))
-        VKF_RETURN_IF_ERROR(emit_pass(work, &args->forward, &rows, &query));
-    return emit_keys_and_values(work, args, &rows);
+        VKF_RETURN_IF_ERROR(emit_pass(work, &of, &query));
+    return emit_keys_and_values(work, args, &of);
 }
 
 // Multiply-adds of one pair of a query and a key, in widths of heads and of values: scores, products with values where
@@ -352,6 +414,7 @@ static double pair_products(uint32_t gives, double width, double v_width)
     switch (gives) {
     case VKF_ATTENTION_GRAD_LOG_SUMS:
         return width;
+    case VKF_ATTENTION_GRAD_OUTPUT:
     case VKF_ATTENTION_GRAD_VALUE:
         return width + v_width;
     case VKF_ATTENTION_GRAD_KEY_AND_VALUE:
@@ -367,6 +430,8 @@ static double out_elements(uint32_t gives, double width, double v_width)
     switch (gives) {
     case VKF_ATTENTION_GRAD_LOG_SUMS:
         return 1;
+    case VKF_ATTENTION_GRAD_OUTPUT:
+        return v_width + 1;
     case VKF_ATTENTION_GRAD_VALUE:
         return v_width;
     case VKF_ATTENTION_GRAD_KEY_AND_VALUE:
@@ -388,8 +453,9 @@ static vkf__account account(const vkf__dispatched *dispatched)
         (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
     const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
-    const bool sums = gives == VKF_ATTENTION_GRAD_LOG_SUMS;
-    const double read = (own + other / p->slices) * (sums ? width : width + v_width) + (sums ? 0 : 2 * queries);
+    const double other_width = gives == VKF_ATTENTION_GRAD_LOG_SUMS ? width : width + v_width;
+    const double read =
+        other / p->slices * other_width + (trains(gives) ? own * width : own * other_width + 2 * queries);
     return (vkf__account){
         .flops = pairs_count * (2 * pair_products(gives, width, v_width) + 5),
         .bytes_read = vkf__stored_bytes(read, VKF_DTYPE_F32),
@@ -397,12 +463,12 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-// Of keys and values, the gradient of keys. The sums of exponentials are no gradient, and slices leave parts of one.
+// Of keys and values, the gradient of keys. Log sums lie among the rows, and slices leave parts.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
     const struct vkf_attention_grad_params *p = dispatched->params;
     const uint32_t gives = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_GIVES];
-    const bool value = gives == VKF_ATTENTION_GRAD_VALUE;
+    const bool value = gives == VKF_ATTENTION_GRAD_VALUE || gives == VKF_ATTENTION_GRAD_OUTPUT;
     *out_extent = (vkf__extent){
         .operand = VKF_ATTENTION_GRAD_BINDING_OUT - 1,
         .dtype = dispatched->kernel->types[0],
@@ -432,6 +498,14 @@ static void flags_of(const vkf__kernel *kernel, uint32_t head_dim, uint32_t give
     vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_GIVES, gives, out_flags);
 }
 
+// With dropout, which takes the most registers.
+static void train_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    (void)config;
+    flags_of(kernel, head_dim, VKF_ATTENTION_GRAD_OUTPUT, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_GRAD_SPEC_DROPOUT, 1, out_flags);
+}
+
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
     (void)config;
@@ -451,6 +525,15 @@ static const vkf__typical_problem problems[] = {
     {.label = "512 rows", .problem = {.m = 512, .n = 512, .k = 256}},
 };
 static const vkf__typical_problem pack_problems[] = {{.label = "any", .problem = {.m = 1u << 14, .n = 64}}};
+
+const vkf__op_info vkf__op_attention_train = {
+    .params_bytes = sizeof(struct vkf_attention_grad_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .per_head_dim = true,
+    .typical_flags = train_flags,
+};
 
 const vkf__op_info vkf__op_attention_grad = {
     .params_bytes = sizeof(struct vkf_attention_grad_params),

@@ -1,21 +1,40 @@
-// Gradients of attention (attention.h) with respect to queries, keys and values, fused as the forward pass is: memory
-// grows with the lengths, not with their product. What the masks hide has no part in any gradient, and neither has a
-// row that sees no key, whatever the rule for such rows.
+// Attention (attention.h) for training, with dropout of its weights, and its gradients with respect to queries, keys
+// and values. All is fused: memory grows with the lengths, not with their product. What the masks hide has no part in
+// any gradient, and neither has a row that sees no key, whatever the rule for such rows.
 #ifndef VKF_OP_ATTENTION_GRAD_H
 #define VKF_OP_ATTENTION_GRAD_H
 
 #include "op/attention.h"
+
+// Of the weights that are summed, once softmax has made them: out = sum of keep * weight / (1 - p) * value, as in
+// PyTorch. What is kept follows from seed, stream, step and the weight's place in (batch, heads, q_len, k_len), see
+// shared/attention_grad.h, so that it is drawn again on the way back.
+typedef struct vkf__attention_dropout {
+    float p; // 0 .. 1; 0: none
+    uint64_t seed;
+    uint32_t stream, step;
+} vkf__attention_dropout;
+
+typedef struct vkf__attention_train_args {
+    vkf__attention_args forward; // without `weights` and `fresh`
+    vkf__attention_dropout dropout;
+    vkf__span log_sums; // gets what vkf__attention_grad_args takes; lowest, or NaN where the row is
+} vkf__attention_train_args;
+
+// Everything is f32. Takes heads of up to 256 elements. Statuses as of vkf__emit_attention_grad().
+VKF_MUST_CHECK vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args);
 
 typedef struct vkf__attention_grad_args {
     const char *label;
     // As the forward pass took them, with `out` as it left it. `label`, `weights` and `fully_masked` do not matter, and
     // `fresh` is absent.
     vkf__attention_args forward;
-    vkf__heads_span dout; // (batch, q_len, heads, v_head_dim)
+    vkf__attention_dropout dropout; // as the forward pass took it
+    vkf__heads_span dout;           // (batch, q_len, heads, v_head_dim)
     // Optional, each of its own: the gradients of q, k and v, shaped like these. They overlap no operand.
     vkf__heads_span dq, dk, dv;
-    // Optional, (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row; any number for one
-    // that sees no key. Absent: they are computed again.
+    // (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row, as the forward pass left it;
+    // any number for one that sees no key.
     vkf__span log_sums;
     bool accumulate_q, accumulate_k, accumulate_v; // add to what the gradient holds; else that is not read
 } vkf__attention_grad_args;

@@ -43,6 +43,7 @@ static const op_cases cases[VKF_OP_COUNT] = {
     [VKF_OP_CLIP] = {vkf__bed_clip, NULL},
     [VKF_OP_ADAM] = {vkf__bed_adam, NULL},
     [VKF_OP_SGD] = {vkf__bed_sgd, NULL},
+    [VKF_OP_ATTENTION_TRAIN] = {vkf__bed_attention_grad, NULL},
     [VKF_OP_ATTENTION_GRAD] = {vkf__bed_attention_grad, NULL},
     [VKF_OP_ATTENTION_GRAD_PAIR] = {vkf__bed_attention_grad, NULL},
     [VKF_OP_ATTENTION_GRAD_PACK] = {vkf__bed_attention_grad, NULL},

@@ -1,4 +1,5 @@
-// Edge shapes of the gradients of attention: one query and key, primes, heads that share keys, keys that end early.
+// Edge shapes of attention for training, with dropout, and of its gradients: one query and key, primes, heads that
+// share keys, keys that end early.
 //
 // The width of a head is a constant of the kernels. All shapes have the same width, so that few pipelines are compiled.
 #include "prove/self_test_bed.h"
@@ -15,10 +16,10 @@ typedef struct shape {
 } shape;
 
 typedef struct arrays {
-    float *q, *k, *v, *out, *dout; // (batch, length, heads, width)
-    float *dq, *dk, *dv;           // before, and then as expected
-    float *scores;                 // (batch, HEADS, q_len, k_len)
-    double *grads;                 // (dq, dk, dv, then scratch)
+    float *q, *k, *v, *dout;   // (batch, length, heads, width)
+    float *out, *dq, *dk, *dv; // before, and then as expected
+    float *log_sums;           // (batch, KV_HEADS, q_len, HEADS / KV_HEADS)
+    double *grads;             // (dq, dk, dv, then scratch)
     int32_t lengths[2];
 } arrays;
 
@@ -52,7 +53,6 @@ static vkf__ref_sdpa_desc forward_of(const shape *s, const arrays *x, const vkf_
                     .q_len = s->q_len,
                     .k_len = s->k_len,
                     .mask_cols = s->k_len,
-                    .out = x->scores,
                     .scale = args->scale,
                     .key_mask_kind = args->key_mask_kind,
                     .key_mask = x->lengths,
@@ -79,26 +79,21 @@ static void take(float *out, const double *grads, size_t count, bool accumulate)
         out[i] = (float)(grads[i] + (accumulate ? (double)out[i] : 0));
 }
 
-// Leaves the output of attention in x->out.
-static void attend(const shape *s, const arrays *x, const vkf__attention_args *args)
-{
-    const vkf__ref_sdpa_desc forward = forward_of(s, x, args);
-    vkf__ref_sdpa(&forward);
-}
-
-// Leaves the expected gradients in x->dq, x->dk and x->dv.
+// Leaves the expected output in x->out, and gradients in x->dq, x->dk and x->dv.
 static void expect(const shape *s, const arrays *x, const vkf__attention_grad_args *args)
 {
     const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
                  v = count_of(s, s->k_len, KV_HEADS, V_WIDTH);
     const vkf__ref_sdpa_grad_desc desc = {
         .forward = forward_of(s, x, &args->forward),
+        .dropout = {args->dropout.p, args->dropout.seed, args->dropout.stream, args->dropout.step},
         .dout = x->dout,
         .dq = x->grads,
         .dk = x->grads + q,
         .dv = x->grads + q + k,
         .scratch = x->grads + q + k + v,
     };
+    vkf__ref_sdpa_train(&desc, x->log_sums);
     vkf__ref_sdpa_grad(&desc);
     take(x->dq, desc.dq, q, args->accumulate_q);
     take(x->dk, desc.dk, k, args->accumulate_k);
@@ -112,6 +107,7 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
         .forward = {.q = heads_span(bed, x->q, s, s->q_len, HEADS, WIDTH),
                     .k = heads_span(bed, x->k, s, s->k_len, KV_HEADS, WIDTH),
                     .v = heads_span(bed, x->v, s, s->k_len, KV_HEADS, V_WIDTH),
+                    .out = heads_span(bed, x->out, s, s->q_len, HEADS, V_WIDTH),
                     .key_mask = vkf__bed_ints(bed, x->lengths, 2),
                     .key_mask_kind = VKF_MASK_LENGTHS,
                     .batch = s->batch,
@@ -126,6 +122,8 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
                     .causal = true,
                     .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
                     .scale = 0.25f},
+        .dropout = {.p = 0.25f, .seed = UINT64_C(0x123456789), .stream = 1, .step = 2},
+        .log_sums = vkf__bed_floats(bed, VKF_DTYPE_F32, x->log_sums, count_of(s, s->q_len, HEADS, 1)),
         .dout = heads_span(bed, x->dout, s, s->q_len, HEADS, V_WIDTH),
         .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, WIDTH),
         .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, WIDTH),
@@ -134,23 +132,29 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
     };
 }
 
+// On the way back as on the way forward.
 static vkf_status emit(vkf__work *work, const void *args)
 {
+    const vkf__attention_grad_args *grad = args;
+    vkf__attention_train_args train = {grad->forward, grad->dropout, grad->log_sums};
+    train.forward.label = "self-test";
+    VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &train));
     return vkf__emit_attention_grad(work, args);
 }
 
 static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
 {
     vkf__bed_clear(bed);
-    vkf__attention_grad_args args = args_of(bed, s, x);
-    attend(s, x, &args.forward);
-    args.forward.out = heads_span(bed, x->out, s, s->q_len, HEADS, V_WIDTH);
+    const vkf__attention_grad_args args = args_of(bed, s, x);
     expect(s, x, &args);
     const struct {
         const char *name;
         const vkf__heads_span *out;
         const float *expected;
-    } results[] = {{"query", &args.dq, x->dq}, {"key", &args.dk, x->dk}, {"value", &args.dv, x->dv}};
+    } results[] = {{"output", &args.forward.out, x->out},
+                   {"query", &args.dq, x->dq},
+                   {"key", &args.dk, x->dk},
+                   {"value", &args.dv, x->dv}};
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         vkf__bed_case c = {
             .emit = emit,
@@ -180,14 +184,14 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .dq = vkf__bed_random_values(bed, q),
         .dk = vkf__bed_random_values(bed, k),
         .dv = vkf__bed_random_values(bed, v),
-        .scores = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, s->k_len)),
+        .log_sums = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, 1)),
         .grads = vkf__alloc(host, q + k + v + 2 * (size_t)s->k_len, sizeof *x.grads),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.scores && x.grads
+    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.log_sums && x.grads
                             ? run(bed, s, &x)
                             : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.scores, x.grads};
+    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.log_sums, x.grads};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         vkf__free(host, all[i]);
     return status;

@@ -78,14 +78,28 @@ typedef struct vkf__ref_sdpa_desc {
 } vkf__ref_sdpa_desc;
 void vkf__ref_sdpa(const vkf__ref_sdpa_desc *desc);
 
-// Gradients of vkf__ref_sdpa() from that of its output. A row that sees no key has no part in them.
+// Dropout of weights as shaders/shared/attention_grad.h has it; p 0: none.
+typedef struct vkf__ref_weight_dropout {
+    double p;
+    uint64_t seed;
+    uint32_t stream, step;
+} vkf__ref_weight_dropout;
+// Whether the weight of a key is kept, where `row` counts (batch, heads, q_len).
+bool vkf__ref_keeps_weight(const vkf__ref_weight_dropout *dropout, uint32_t row, uint32_t key);
+
+// Gradients of vkf__ref_sdpa(), with dropout, from that of its output. A row that sees no key has no part in them.
 typedef struct vkf__ref_sdpa_grad_desc {
     vkf__ref_sdpa_desc forward; // as it was, but nothing of it is written
-    const float *dout;          // laid out as forward.out
-    double *dq, *dk, *dv;       // laid out as query, key and value; they are added to
-    double *scratch;            // (2, k_len)
+    vkf__ref_weight_dropout dropout;
+    const float *dout;    // laid out as forward.out
+    double *dq, *dk, *dv; // laid out as query, key and value; they are added to
+    double *scratch;      // (2, k_len)
 } vkf__ref_sdpa_grad_desc;
 void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc);
+
+// The output, in forward.out, and log(sum of exp(score)) of each row, (batch, kv_heads, q_len, heads / kv_heads); those
+// of a row that sees no key are left as they are. Reads no gradient.
+void vkf__ref_sdpa_train(const vkf__ref_sdpa_grad_desc *desc, float *log_sums);
 
 // The sum of dout * out in double, of which the gradients above are the derivatives. Reads no gradient.
 double vkf__ref_sdpa_product(const vkf__ref_sdpa_grad_desc *desc);

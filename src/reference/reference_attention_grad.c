@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/philox.h"
+
 // One query of one head, and where the elements of its operands begin.
 typedef struct query_row {
     uint32_t b, h, l;
@@ -31,8 +33,28 @@ static double dot(const float *a, const float *b, uint32_t count)
     return sum;
 }
 
-// Writes the row's weights, and -1 for a key that is masked. False where all are.
-static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights)
+bool vkf__ref_keeps_weight(const vkf__ref_weight_dropout *dropout, uint32_t row, uint32_t key)
+{
+    const uint32_t counter[4] = {key / 4, row, dropout->stream, dropout->step};
+    const uint32_t seed[2] = {(uint32_t)dropout->seed, (uint32_t)(dropout->seed >> 32)};
+    uint32_t words[4];
+    if (dropout->p == 0 || dropout->p == 1)
+        return dropout->p == 0;
+    vkf__philox(counter, seed, words);
+    return words[key % 4] >= (uint32_t)(dropout->p * 0x1p32 + 0.5);
+}
+
+// By what a weight is multiplied.
+static double kept(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, uint32_t s)
+{
+    const vkf__ref_softmax_desc *f = &desc->forward.softmax;
+    const uint32_t number = (row->b * f->heads + row->h) * f->q_len + row->l;
+    return vkf__ref_keeps_weight(&desc->dropout, number, s) ? 1 / (1 - desc->dropout.p) : 0;
+}
+
+// Writes the row's weights, -1 for a key that is masked, and the logarithm of the sum of exponentials. False where all
+// are masked.
+static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights, double *out_log_sum)
 {
     double maximum = -INFINITY, sum = 0;
     bool any = false;
@@ -49,6 +71,7 @@ static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double 
     }
     for (uint32_t s = 0; s < f->softmax.k_len; s++)
         weights[s] = weights[s] == -1 ? -1 : weights[s] / sum;
+    *out_log_sum = maximum + log(sum);
     return any;
 }
 
@@ -70,16 +93,18 @@ static void add_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
 {
     const vkf__ref_sdpa_desc *f = &desc->forward;
     const uint32_t k_len = f->softmax.k_len;
-    double *weights = desc->scratch, *products = desc->scratch + k_len, delta = 0;
-    if (!weigh_row(f, row, weights))
+    double *weights = desc->scratch, *products = desc->scratch + k_len, delta = 0, log_sum = 0;
+    if (!weigh_row(f, row, weights, &log_sum))
         return;
     for (uint32_t s = 0; s < k_len; s++) {
-        products[s] = dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
+        products[s] =
+            kept(desc, row, s) * dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
         delta += weights[s] == -1 ? 0 : weights[s] * products[s];
     }
     for (uint32_t s = 0; s < k_len; s++) {
         if (weights[s] != -1)
-            add_pair(desc, row, s, weights[s], f->softmax.scale * weights[s] * (products[s] - delta));
+            add_pair(desc, row, s, kept(desc, row, s) * weights[s],
+                     f->softmax.scale * weights[s] * (products[s] - delta));
     }
 }
 
@@ -97,13 +122,13 @@ void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc)
 static double row_product(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
 {
     const vkf__ref_sdpa_desc *f = &desc->forward;
-    double sum = 0;
-    if (!weigh_row(f, row, desc->scratch))
+    double sum = 0, log_sum = 0;
+    if (!weigh_row(f, row, desc->scratch, &log_sum))
         return 0;
     for (uint32_t s = 0; s < f->softmax.k_len; s++) {
         if (desc->scratch[s] != -1)
-            sum +=
-                desc->scratch[s] * dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
+            sum += kept(desc, row, s) * desc->scratch[s] *
+                   dot(desc->dout + row->out, f->value + row->v + s * f->v_layout.row, f->v_head_dim);
     }
     return sum;
 }
@@ -119,4 +144,38 @@ double vkf__ref_sdpa_product(const vkf__ref_sdpa_grad_desc *desc)
                 sum += row_product(desc, &row);
             }
     return sum;
+}
+
+static void attend_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, float *log_sum)
+{
+    const vkf__ref_sdpa_desc *f = &desc->forward;
+    const uint32_t k_len = f->softmax.k_len;
+    double *weights = desc->scratch, sum = 0;
+    const bool any = weigh_row(f, row, weights, &sum);
+    *log_sum = any ? (float)sum : *log_sum;
+    for (uint32_t s = 0; s < k_len; s++) {
+        const double masked = f->softmax.fully_masked == VKF_FULLY_MASKED_UNIFORM ? 1.0 / k_len
+                              : f->softmax.fully_masked == VKF_FULLY_MASKED_NAN   ? NAN
+                                                                                  : 0;
+        weights[s] = !any ? masked : weights[s] == -1 ? 0 : kept(desc, row, s) * weights[s];
+    }
+    for (uint32_t i = 0; i < f->v_head_dim; i++) {
+        double out = 0;
+        for (uint32_t s = 0; s < k_len; s++)
+            out += weights[s] == 0 ? 0 : weights[s] * f->value[row->v + s * f->v_layout.row + i];
+        f->out[row->out + i] = (float)out;
+    }
+}
+
+void vkf__ref_sdpa_train(const vkf__ref_sdpa_grad_desc *desc, float *log_sums)
+{
+    const vkf__ref_softmax_desc *softmax = &desc->forward.softmax;
+    const uint32_t group = softmax->heads / desc->forward.kv_heads;
+    for (uint32_t b = 0; b < softmax->batch; b++)
+        for (uint32_t h = 0; h < softmax->heads; h++)
+            for (uint32_t l = 0; l < softmax->q_len; l++) {
+                const query_row row = view_row(&desc->forward, b, h, l);
+                const size_t kv = (size_t)b * desc->forward.kv_heads + h / group;
+                attend_row(desc, &row, &log_sums[(kv * softmax->q_len + l) * group + h % group]);
+            }
 }

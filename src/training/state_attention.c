@@ -22,8 +22,10 @@ static vkf_status gradient_of(vkf__tape *tape, vkf__value value, const vkf__head
 
 static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 {
-    const vkf__attention_args *forward = vkf__tape_note(tape, node);
-    vkf__attention_grad_args args = {.label = "attention_grad", .forward = *forward, .dout = forward->out};
+    const vkf__attention_train_args *way = vkf__tape_note(tape, node);
+    const vkf__attention_args *forward = &way->forward;
+    vkf__attention_grad_args args = {"attention_grad", *forward, way->dropout, .dout = forward->out,
+                                     .log_sums = way->log_sums};
     args.dout.span = vkf__tape_at(tape, node->out)->gradient;
     VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[Q], &forward->q, &args.dq, &args.accumulate_q));
     VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[K], &forward->k, &args.dk, &args.accumulate_k));
@@ -31,17 +33,26 @@ static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
     return vkf__emit_attention_grad(tape->work, &args);
 }
 
-vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args, vkf__value q, vkf__value k,
-                                vkf__value v, vkf__value *out_value)
+vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args, const vkf__dropout_state *dropout,
+                                vkf__value q, vkf__value k, vkf__value v, vkf__value *out_value)
 {
-    vkf__attention_args forward = *args;
+    vkf__attention_train_args way = {.forward = *args};
+    vkf__attention_args *forward = &way.forward;
+    if (dropout)
+        way.dropout = (vkf__attention_dropout){dropout->p, dropout->seed, dropout->stream, dropout->step};
     VKF_RETURN_IF_ERROR(
         vkf__tape_result(tape, args->batch * args->q_len, args->heads * args->v_head_dim, out_value));
-    forward.q = heads_of(vkf__tape_span(tape, q), args->q_len, args->heads, args->head_dim);
-    forward.k = heads_of(vkf__tape_span(tape, k), args->k_len, args->kv_heads, args->head_dim);
-    forward.v = heads_of(vkf__tape_span(tape, v), args->k_len, args->kv_heads, args->v_head_dim);
-    forward.out = heads_of(vkf__tape_span(tape, *out_value), args->q_len, args->heads, args->v_head_dim);
-    VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, &forward));
+    forward->q = heads_of(vkf__tape_span(tape, q), args->q_len, args->heads, args->head_dim);
+    forward->k = heads_of(vkf__tape_span(tape, k), args->k_len, args->kv_heads, args->head_dim);
+    forward->v = heads_of(vkf__tape_span(tape, v), args->k_len, args->kv_heads, args->v_head_dim);
+    forward->out = heads_of(vkf__tape_span(tape, *out_value), args->q_len, args->heads, args->v_head_dim);
+    if (way.dropout.p == 0 && !vkf__tape_wants(tape, q) && !vkf__tape_wants(tape, k) && !vkf__tape_wants(tape, v)) {
+        VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, forward));
+    } else {
+        const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+        VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way.log_sums));
+        VKF_RETURN_IF_ERROR(vkf__emit_attention_train(tape->work, &way));
+    }
     const vkf__tape_node node = {back, *out_value, {q, k, v}, 0, NULL};
-    return vkf__tape_state(tape, &node, &forward, sizeof forward);
+    return vkf__tape_state(tape, &node, &way, sizeof way);
 }

@@ -1,8 +1,6 @@
 # The Rust crates, by the distribution's cargo where there is one: it is the oldest that has to do.
-find_program(VKF_CARGO cargo PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(VKF_CARGO cargo)
 
-vkf_add_gpu_test(bindings.rust bindings lavapipe full ${CMAKE_CURRENT_LIST_DIR}/test_rust "${VKF_CARGO}"
+vkf_add_gpu_test(bindings.rust bindings lavapipe full ${CMAKE_CURRENT_LIST_DIR}/test_rust
                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/rust)
 add_test(NAME bindings.rust_headers COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_rust_headers ${PROJECT_SOURCE_DIR}
                                             ${CMAKE_CURRENT_BINARY_DIR}/rust_headers)

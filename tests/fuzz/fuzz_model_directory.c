@@ -215,7 +215,7 @@ static void check_slots(const vkf__family *family, const vkf_model_config *confi
 {
     static vkf__weights weights;
     weights = (vkf__weights){0};
-    FUZZ_CHECK(vkf__family_slots(family, "", NULL, config, &weights, NULL) >
+    FUZZ_CHECK(vkf__family_slots(family, "", NULL, config, &(vkf__layer_part){0}, &weights, NULL) >
                config->num_encoder_layers + config->num_decoder_layers);
 }
 

@@ -7,6 +7,7 @@ VARIANTS = ("gpu.variants_gemm.lavapipe.full",)
 SWIFTSHADER = ("gpu.self_test.swiftshader.full",)
 MATRICES = ("gpu.op_attention_coopmat.matrices",)
 ATTENTION_GRAD = ("gpu.op_attention_grad.lavapipe.full",)
+ATTENTION_TRAIN = ("gpu.op_attention_train.lavapipe.full",)
 BLOCKS = ("gpu.variants_gemm_blocks.lavapipe.full",)
 
 ERRORS = (
@@ -213,7 +214,7 @@ ERRORS = (
           "slice == 0 && other < LOCAL_SIZE", "slice == 0 && other + width < LOCAL_SIZE",
           ("gpu.op_attention_decode.lavapipe.full",)),
     Error("the change of a score forgets what all of its row have in common", "shaders/attention_grad.comp",
-          "dots[r * LANE_OTHERS + j] - deltas[OWNS_KEYS ? j : r];", "dots[r * LANE_OTHERS + j];", ATTENTION_GRAD),
+          "dropped(i, dots[i]) - deltas[OWNS_KEYS ? j : r];", "dropped(i, dots[i]);", ATTENTION_GRAD),
     Error("the first query that sees a key is left out", "shaders/attention_grad.comp",
           "uint(max(int(first_key) - query.position, 0));", "uint(max(int(first_key) + 1 - query.position, 0));",
           ATTENTION_GRAD),
@@ -223,10 +224,13 @@ ERRORS = (
     Error("rows that nobody sees are added, whatever they hold", "shaders/attention_grad.comp",
           "tile[i] = seen_step[row] == stamp\n", "tile[i] = stamp > 0\n", ATTENTION_GRAD),
     Error("a slice forgets the sums of those before it", "shaders/attention_grad.comp",
-          "before > LOWEST ? 1.0 : 0.0;", "0.0;", ATTENTION_GRAD),
-    Error("the lanes of a row add their totals without their maxima", "shaders/attention_grad.comp",
-          "tile[row * LANES + i].y * exp(tile[row * LANES + i].x - highest);", "tile[row * LANES + i].y;",
-          ATTENTION_GRAD),
+          "before > LOWEST && lane() == 0 ? 1.0 : 0.0;", "0.0;", ATTENTION_GRAD),
+    Error("sums along with the softmax stay as they are when the maximum rises", "shaders/attention_grad.comp",
+          "float rescale = exp(previous - maximum[r]);", "float rescale = 1.0;", ATTENTION_TRAIN),
+    Error("the change of a score takes in what was dropped", "shaders/attention_grad.comp",
+          "dropped(i, dots[i]) - deltas", "dots[i] - deltas", ATTENTION_TRAIN),
+    Error("dropout takes all steps of keys to begin at a quad", "shaders/attention_grad.comp",
+          "key = OWNS_KEYS ? own : first % 4 + other;", "key = OWNS_KEYS ? own : other;", ATTENTION_TRAIN),
     Error("heads that share keys are packed as if they did not", "shaders/attention_grad_pack.comp",
           "h / p.group) * p.len + l) * p.group + h % p.group;", "h / p.group) * p.group + h % p.group) * p.len + l;",
           ATTENTION_GRAD),

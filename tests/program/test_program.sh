@@ -112,6 +112,14 @@ plans() {
     expect 2 "plan beside another peer" plan --chip all --peer nobody --dtype f16 "$models/llama-3.2-1b"
     expect 0 "plan on all chips --json" plan --chip all --json "$models/bert-base"
     expect 1 "plan on all chips, model that is not there" plan --chip all "$work/none"
+    expect 0 "plan, layers cut between ranks" plan --chip h200 --dtype f16 --ranks 4 "$models/llama-3.1-8b"
+    grep -q '^rank 3 .* layers [0-9]* to 31, ' "$work/out" || fail "plan --ranks does not say what the last one has"
+    expect 0 "plan, layers cut between ranks --json" plan --chip h200 --ranks 2 --json "$models/gpt2"
+    grep -q '"ranks":\[{"first_layer":0,' "$work/out" || fail "plan --ranks --json does not say where the cut is"
+    expect 1 "plan, ranks with too little memory" plan --chip rtx4070 --ranks 2 "$models/llama-3.1-8b"
+    says "plan, ranks with too little memory" 'the model does not fit: its 32 layers'
+    expect 1 "plan, an encoder cut between ranks" plan --chip h200 --ranks 2 "$models/bert-base"
+    expect 2 "plan on all chips, cut between ranks" plan --chip all --ranks 2 "$models/gpt2"
     expect 2 "plan without a chip" plan "$models/gpt2"
     expect 2 "plan without a model" plan --chip m2
     expect 2 "plan, a list and a model" plan --list-chips "$models/gpt2"

@@ -7,6 +7,7 @@
 #include "kernel/context.h"
 #include "model_files.h"
 
+#include <vkformer/train.h>
 #include <vkformer/vulkan.h>
 
 typedef struct valid_arguments {
@@ -19,6 +20,8 @@ typedef struct valid_arguments {
     void *pages;
     vkf_layer *layer;
     vkf_model *decoder, *encoder, *seq2seq;
+    vkf_model *trainable;
+    vkf_trainer *trainer;
     uint8_t cache[4096]; // as vkf_session_save_to() gave it, cache_bytes of them
     size_t cache_bytes, cache_read;
     vkf_session *token_session, *decoder_session, *encoder_session, *seq2seq_session;
@@ -41,6 +44,8 @@ extern valid_arguments valid;
 
 void valid_make(vkf_test_gpu *gpu);
 void valid_free(void);
+void valid_make_trainer(void);
+void valid_free_trainer(void);
 
 // Zeros, far more than any function writes; one of several by turns.
 void *valid_memory(void);
@@ -48,6 +53,7 @@ size_t *valid_capacity(void);
 uint32_t *valid_capacity32(void);
 vkf_buffer *valid_foreign_buffer(void);
 const char *valid_directory(const char *function);
+const char *valid_checkpoint(const char *function); // to be made, or of vkf_trainer_resume() there
 VkCommandBuffer valid_VkCommandBuffer(void);
 
 vkf_context *valid_vkf_context(const char *function);
@@ -59,6 +65,7 @@ vkf_generator *valid_vkf_generator(const char *function);
 vkf_embedder *valid_vkf_embedder(const char *function);
 vkf_tokenizer *valid_vkf_tokenizer(const char *function);
 vkf_vocabulary *valid_vkf_vocabulary(const char *function);
+vkf_trainer *valid_vkf_trainer(const char *function);
 vkf_buffer *valid_vkf_buffer(const char *function);
 
 const char *valid_cache_path(void); // of a file that holds a saved cache of a session
@@ -87,7 +94,7 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
                 X(vkf_greedy_args) X(vkf_generate_args) X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list)          \
                     X(vkf_generator_desc) X(vkf_generator_args) X(vkf_embedder_desc) X(vkf_embed_args)                 \
                         X(vkf_tokenizer_desc) X(vkf_encode_options) X(vkf_tune_problem) X(vkf_tune_options)            \
-                            X(vkf_shader_desc) X(vkf_profiler)
+                            X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) X(vkf_train_batch)
 #define VALID_STRUCT(type) type valid_##type(const char *function, const char *parameter);
 VALID_STRUCTS(VALID_STRUCT)
 #undef VALID_STRUCT

@@ -40,8 +40,7 @@ vkf_layer *valid_vkf_layer(const char *function)
 
 vkf_model *valid_vkf_model(const char *function)
 {
-    (void)function;
-    return valid.decoder;
+    return is(function, "vkf_trainer") ? valid.trainable : valid.decoder;
 }
 
 vkf_session *valid_vkf_session(const char *function)
@@ -201,6 +200,7 @@ void valid_make(vkf_test_gpu *gpu)
     assert_int_equal(vkf_device_setup_create(&setup, &valid.setup), VKF_OK);
     make_sessions();
     make_texts();
+    valid_make_trainer();
 }
 
 void valid_free(void)
@@ -216,6 +216,7 @@ void valid_free(void)
     vkf_device_setup_destroy(&valid.setup);
     vkf_continuation_free(&valid.continuation);
     vkf_blob_store_clear(&valid.blobs);
+    valid_free_trainer();
     vkf_vocabulary_destroy(&valid.vocabulary);
     vkf_tokenizer_destroy(&valid.tokenizer);
     vkf_embedder_destroy(&valid.embedder);

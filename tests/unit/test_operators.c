@@ -39,6 +39,7 @@ static const exception not_shown[] = {
 
 static const exception not_ahead[] = {
     {VKF_OP_ATTENTION, "the widths of heads are constants of its pipelines, which a layer says"},
+    {VKF_OP_ATTENTION_TRAIN, "the same"},
     {VKF_OP_ATTENTION_GRAD, "the same"},
     {VKF_OP_ATTENTION_GRAD_PAIR, "the same"},
     {VKF_OP_ATTENTION_GRAD_PACK, "training alone asks for it"},

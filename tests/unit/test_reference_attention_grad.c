@@ -107,14 +107,24 @@ static void check_differences(const vkf__ref_sdpa_grad_desc *desc, float *values
     }
 }
 
-// The output of the forward pass, whose elements are rounded, makes the same sum.
-static void check_product(const vkf__ref_sdpa_grad_desc *desc)
+static void check_sum(const vkf__ref_sdpa_grad_desc *desc)
 {
     double sum = 0;
-    vkf__ref_sdpa(&desc->forward);
     for (size_t i = 0; i < OUTS; i++)
         sum += (double)desc->dout[i] * desc->forward.out[i];
     assert_true(fabs(sum - vkf__ref_sdpa_product(desc)) <= 1e-5);
+}
+
+// The output of either forward pass, whose elements are rounded, makes the same sum.
+static void check_product(const vkf__ref_sdpa_grad_desc *desc)
+{
+    float log_sums[BATCH * HEADS * Q_LEN];
+    if (desc->dropout.p == 0) {
+        vkf__ref_sdpa(&desc->forward);
+        check_sum(desc);
+    }
+    vkf__ref_sdpa_train(desc, log_sums);
+    check_sum(desc);
 }
 
 static void check(bed *b, const vkf__ref_sdpa_grad_desc *desc)
@@ -180,6 +190,17 @@ static void test_grad_with_causal_mask_and_window(void **state)
     check(b, &desc);
 }
 
+static void test_grad_with_dropout(void **state)
+{
+    (void)state;
+    bed *b = make_bed();
+    vkf__ref_sdpa_grad_desc desc = desc_of(b);
+    desc.dropout = (vkf__ref_weight_dropout){.p = 0.4, .seed = UINT64_C(0x123456789abcdef), .stream = 2, .step = 7};
+    desc.forward.softmax.key_mask_kind = VKF_MASK_LENGTHS;
+    desc.forward.softmax.key_mask = b->lengths;
+    check(b, &desc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_grad_with_hidden_keys),
         cmocka_unit_test(test_grad_with_lengths),
         cmocka_unit_test(test_grad_with_causal_mask_and_window),
+        cmocka_unit_test(test_grad_with_dropout),
     };
     return cmocka_run_group_tests_name("reference_attention_grad", tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ def is_product(shader):
 
 
 def is_attention(shader):
-    return shader.startswith("attention_") and not shader.startswith(("attention_grad", "attention_reduce"))
+    return shader.startswith("attention_") and not shader.startswith(("attention_grad", "attention_reduce", "attention_train"))
 
 
 def choice_table(chips):

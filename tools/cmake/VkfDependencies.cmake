@@ -96,3 +96,13 @@ if(VKF_RUNTIME_GLSL)
         message(STATUS "glslang's C interface was not found: the plug-in for GLSL at run time is left out")
     endif()
 endif()
+
+# MPI, for the program alone.
+if(VKF_MPI AND VKF_BUILD_PROGRAM)
+    set(MPI_CXX_SKIP_MPICXX ON)
+    find_package(MPI QUIET COMPONENTS C)
+    if(NOT MPI_C_FOUND AND NOT VKF_MPI STREQUAL "AUTO")
+        message(FATAL_ERROR "VKF_MPI is ON, but MPI was not found. Install libopenmpi-dev and openmpi-bin (Debian, "
+                            "Ubuntu), or set VKF_MPI=OFF.")
+    endif()
+endif()

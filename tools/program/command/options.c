@@ -31,10 +31,17 @@ static const char *severity_name(vkf_severity severity)
     return "error";
 }
 
+static char rank_name[32]; // "rank 3: ", or nothing
+
+void vkf_print_as_rank(uint32_t rank)
+{
+    snprintf(rank_name, sizeof rank_name, "rank %u: ", rank);
+}
+
 void vkf_print_message(void *user, vkf_severity severity, const char *message)
 {
     (void)user;
-    fprintf(stderr, "vkformer: %s: %s\n", severity_name(severity), message);
+    fprintf(stderr, "vkformer: %s: %s%s\n", severity_name(severity), rank_name, message);
 }
 
 static void print_formatted(vkf_severity severity, const char *format, va_list args)

@@ -131,6 +131,9 @@ bool vkf_parse_float(const char *option, const char *text, float min, float max,
 // The path must not be empty; *out_path points to the text itself.
 bool vkf_parse_path(const char *option, const char *text, const char **out_path);
 
+// Messages from now on say which rank they are from.
+void vkf_print_as_rank(uint32_t rank);
+
 // Prints a message on stderr, beginning with "vkformer: error: " or the name of another severity. It is a
 // vkf_message_fn, which ignores `user`.
 void vkf_print_message(void *user, vkf_severity severity, const char *message);

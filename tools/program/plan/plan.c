@@ -15,7 +15,7 @@ typedef struct plan_options {
     const char *chip;
     vkf_model_precision precision;
     vkf_quantization quantization;
-    uint32_t batch, prompt, context;
+    uint32_t batch, prompt, context, ranks;
     bool json, list, calibrate, peer;
 } plan_options;
 
@@ -29,7 +29,8 @@ enum {
     OPT_JSON,
     OPT_LIST,
     OPT_CALIBRATE,
-    OPT_PEER
+    OPT_PEER,
+    OPT_RANKS
 };
 
 #define DEFAULT_PROMPT 256u
@@ -58,6 +59,7 @@ static void print_help(const void *user)
         "  --batch N          rows that run together (default 1)\n"
         "  --prompt N         tokens of the prompt, or of an encoder's text (default 256)\n"
         "  --context N        tokens before and with the one that is generated (default 1024)\n"
+        "  --ranks N          also where the layers are cut between N processes of mpirun that have such a GPU each\n"
         "  --json             one JSON object\n"
         "\n"
         "Common options that a plan follows:\n"
@@ -108,6 +110,8 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_CALIBRATE:
         options->calibrate = true;
         return true;
+    case OPT_RANKS:
+        return vkf_parse_u32("--ranks", value, 1, VKF_PLAN_MAX_RANKS, &options->ranks);
     case OPT_PEER:
         return take_peer(value, &options->peer);
     default:
@@ -125,6 +129,7 @@ static const struct option long_options[] = {
     {"batch", required_argument, NULL, OPT_BATCH},
     {"prompt", required_argument, NULL, OPT_PROMPT},
     {"context", required_argument, NULL, OPT_CONTEXT},
+    {"ranks", required_argument, NULL, OPT_RANKS},
     {"json", no_argument, NULL, OPT_JSON},
     {"caps", required_argument, NULL, VKF_OPT_CAPS},
     {"mask", required_argument, NULL, VKF_OPT_MASK},
@@ -157,6 +162,10 @@ static bool take_arguments(int argc, char **argv, void *user)
         vkf_print_error("plan: --peer goes with --chip all");
         return false;
     }
+    if (options->ranks > 0 && (alone || strcmp(options->chip, "all") == 0)) {
+        vkf_print_error("plan: --ranks goes with one chip and a model");
+        return false;
+    }
     options->directory = argv[optind];
     return true;
 }
@@ -170,6 +179,7 @@ static vkf_plan_request request_of(const plan_options *options)
         .batch = options->batch,
         .prompt = options->prompt,
         .context = options->context,
+        .ranks = options->ranks,
         .peer = options->peer,
     };
 }

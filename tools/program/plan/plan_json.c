@@ -78,9 +78,18 @@ static void put_assumption(void *user, const char *key, double value, const char
     json_object_set_new(user, key, entry);
 }
 
+static json_t *rank_json(const vkf_cut_part *part)
+{
+    json_t *object = json_object();
+    vkf_json_put_integer(object, "first_layer", part->first);
+    vkf_json_put_integer(object, "layers", part->count);
+    vkf_json_put_integer(object, "bytes", part->bytes);
+    return object;
+}
+
 bool vkf_plan_print_json(const vkf_plan_report *report)
 {
-    json_t *object = json_object(), *runs = json_array(), *assumed = json_object();
+    json_t *object = json_object(), *runs = json_array(), *assumed = json_object(), *ranks = json_array();
     vkf_json_put_string(object, "model", report->model);
     vkf_json_put_string(object, "chip", report->chip->name);
     vkf_json_put_string(object, "device", report->device.name);
@@ -94,6 +103,11 @@ bool vkf_plan_print_json(const vkf_plan_report *report)
     for (size_t i = 0; i < report->run_count; i++)
         json_array_append_new(runs, run_json(&report->runs[i]));
     json_object_set_new(object, "runs", runs);
+    for (uint32_t i = 0; i < report->rank_count; i++)
+        json_array_append_new(ranks, rank_json(&report->ranks[i]));
+    if (report->rank_count > 0)
+        json_object_set(object, "ranks", ranks);
+    json_decref(ranks);
     vkf_plan_chip_assumptions(report->chip, put_assumption, assumed);
     for (size_t i = 0; report->chip->has_speed && i < VKF_PLAN_CONSTANT_COUNT; i++)
         put_assumption(assumed, vkf_plan_constants[i].name, vkf_plan_constants[i].value, "",

@@ -5,6 +5,7 @@
 #include "command/session_context.h"
 #include "model/model.h"
 #include "plan/plan_beside.h"
+#include "ranks/cut_plan.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
@@ -58,6 +59,24 @@ static bool plan_runs(vkf_context *context, const vkf_model_desc *model, const v
            plan_run(context, model, &s.token, "token", "step", report);
 }
 
+// Each process has a batch to work on while the others have theirs.
+static bool cut_ranks(vkf_context *context, const vkf_model_desc *model, const vkf_model_config *config, uint32_t count,
+                      vkf_plan_report *report)
+{
+    const sessions s = sessions_of(report, config);
+    const vkf_cut_plan plan = {context, model, &s.token, count, config->num_decoder_layers};
+    vkf_cut_rank ranks[VKF_PLAN_MAX_RANKS];
+    vkf_cut_model parts;
+    if (!vkf__facts_of(config)->prompts) {
+        vkf_print_error("plan: --ranks is for decoders: no other model is cut between its layers");
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = (vkf_cut_rank){vkf_cut_memory(&report->device), 1.0};
+    report->rank_count = count;
+    return vkf_cut_plan_parts(&plan, &parts) == VKF_OK && vkf_cut_layers(&parts, ranks, count, report->ranks);
+}
+
 static bool plan_model(vkf_context *context, const vkf_plan_request *request, vkf_plan_report *report)
 {
     const vkf_model_desc model = {
@@ -79,6 +98,8 @@ static bool plan_model(vkf_context *context, const vkf_plan_request *request, vk
         return false;
     }
     if (!plan_runs(context, &model, &config, report))
+        return false;
+    if (request->ranks > 1 && !cut_ranks(context, &model, &config, request->ranks, report))
         return false;
     if (request->peer)
         vkf_plan_beside_ggml(context, &config, request->quantization, report);

@@ -11,7 +11,8 @@ typedef struct vkf_plan_request {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t batch, prompt, context;
-    bool peer; // beside ggml's Vulkan backend
+    uint32_t ranks; // processes with such a chip each, between which the layers are cut; 0: 1
+    bool peer;      // beside ggml's Vulkan backend
 } vkf_plan_request;
 
 // The prompt runs in a session of its own, as long as itself. A token is the last one of the context. An encoder has

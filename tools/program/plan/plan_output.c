@@ -80,6 +80,18 @@ static void print_memory(const vkf_plan_report *report)
                report->device.heap_device_local[i] ? ", device-local" : "");
 }
 
+static void print_ranks(const vkf_plan_report *report)
+{
+    for (uint32_t i = 0; i < report->rank_count; i++) {
+        const vkf_cut_part *part = &report->ranks[i];
+        if (part->count > 0)
+            printf("rank %-11u layers %u to %u, %.1f MiB with %u batches under way\n", i, part->first,
+                   part->first + part->count - 1, (double)part->bytes / 1048576, report->rank_count);
+        else
+            printf("rank %-11u no layers\n", i);
+    }
+}
+
 static void print_assumption(void *user, const char *key, double value, const char *unit, const char *source)
 {
     (void)user;
@@ -111,6 +123,7 @@ void vkf_plan_print_text(const vkf_plan_report *report)
            report->device.subgroup_size);
     printf("session          batch %u, prompt %u, context %u\n", report->batch, report->prompt, report->context);
     print_memory(report);
+    print_ranks(report);
     for (size_t i = 0; i < report->run_count; i++)
         print_run(report, &report->runs[i]);
     print_assumptions(report);

@@ -3,8 +3,10 @@
 #define VKF_PROGRAM_PLAN_OUTPUT_H
 
 #include "plan/plan_rows.h"
+#include "ranks/layer_cut.h"
 
 #define VKF_PLAN_MAX_RUNS 2
+#define VKF_PLAN_MAX_RANKS 64
 
 typedef struct vkf_plan_report {
     const char *model; // its directory
@@ -15,7 +17,9 @@ typedef struct vkf_plan_report {
     vkf_memory_plan weights, session;
     vkf_plan_run runs[VKF_PLAN_MAX_RUNS];
     size_t run_count;
-    double peer_s[VKF_PLAN_MAX_RUNS]; // of the same runs by the peer that was asked for; 0: none was
+    vkf_cut_part ranks[VKF_PLAN_MAX_RANKS]; // of each process
+    uint32_t rank_count;                    // 0: the model is not cut
+    double peer_s[VKF_PLAN_MAX_RUNS];       // of the same runs by the peer that was asked for; 0: none was
 } vkf_plan_report;
 
 void vkf_plan_print_text(const vkf_plan_report *report);

@@ -9,7 +9,9 @@
 #include "command/session_context.h"
 #include "dump/dump.h"
 #include "output/standard_output.h"
+#include "ranks/ranked.h"
 #include "run/run_defaults.h"
+#include "run/run_ranks.h"
 #include "run/run_state.h"
 #include "system/terminal.h"
 
@@ -357,11 +359,11 @@ static bool options_fit(const run_options *options, run_way way, const vkf_model
     return !refused;
 }
 
-static bool run_as(const run_options *options, run_way way)
+static bool run_as(const run_options *options, run_way way, const vkf_model_config *config)
 {
     switch (way) {
     case RUN_GENERATION:
-        return vkf_run_generation(options);
+        return vkf_run_generation(options, config);
     case RUN_PREDICTION:
         return vkf_run_prediction(options);
     case RUN_ENCODER:
@@ -377,13 +379,14 @@ static int run_model(run_options *options)
 {
     run_way way;
     vkf_model_config config;
-    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way, &config))
+    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way, &config) ||
+        (options->ranks.size > 1 && !vkf_run_ranks_fit(options, way, &config)))
         return VKF_EXIT_FAILED;
     if (way == RUN_GENERATION && !vkf_run_take_defaults(&config, options))
         return VKF_EXIT_USAGE;
     if (options->attention.path && !vkf_attention_choice_fits(&options->attention, &config))
         return VKF_EXIT_USAGE;
-    return run_as(options, way) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return run_as(options, way, &config) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
 static int run_dumped(run_options *options)
@@ -406,10 +409,16 @@ static int report_numbers(const run_options *options, int code)
     return code != VKF_EXIT_USAGE && options->numbers.found ? VKF_EXIT_BEYOND : code;
 }
 
-static int run(void *user)
+static int run_found(void *user)
 {
     run_options *options = user;
     return vkf_find_model(&options->model_directory) ? report_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
+}
+
+static int run(void *user)
+{
+    run_options *options = user;
+    return vkf_run_ranked(&options->ranks, run_found, options);
 }
 
 static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};

@@ -3,33 +3,91 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "command/commands.h"
+#include "model/generator.h"
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
-#include "run/run_state.h"
+#include "ranks/ranked.h"
+#include "run/run_ranks.h"
 #include "system/terminal.h"
 
 #define DEFAULT_NEW_TOKENS 256u
+// Under mpirun so many batches for each that is under way are taken at once: as long as there are more, no rank waits.
+#define ROUND_BATCHES 4u
 
 typedef struct generation {
     const run_options *options;
+    const vkf_model_config *config;
     vkf_context *context;
     vkf_generator *generator;
     vkf_text_source source;
-    uint32_t batch;
-    vkf_text_line *lines;            // (batch)
-    vkf_text *prompts;               // (batch)
-    vkf_continuation *continuations; // (batch); one without a text could not be run
+    run_ranks ranks;                 // under mpirun
+    run_link link;                   // the same, with --timing
+    uint32_t batch;                  // texts that run together
+    uint32_t round;                  // texts that are taken at once
+    vkf_text_line *lines;            // (round)
+    vkf_text *prompts;               // (round)
+    vkf_continuation *continuations; // (round); one without a text could not be run
     vkf_generation_cost cost;        // of all batches
     vkf_generation_cost last;        // of the last one
+    double run_ns;                   // of all, by the clock; batches that run at once have costs of their own
     bool refused;                    // some text could not be run
 } generation;
+
+static bool is_ranks(const generation *g)
+{
+    return g->options->ranks.size > 1;
+}
+
+// Whether this process reads the texts and prints what comes of them.
+static bool speaks(const generation *g)
+{
+    return g->options->ranks.rank == 0;
+}
+
+// A rank without layers has nothing to do.
+static bool is_idle(const generation *g)
+{
+    return is_ranks(g) && g->ranks.parts[g->ranks.of.rank].count == 0;
+}
+
+static vkf_status create_part(generation *g, vkf_generator_desc *desc)
+{
+    const vkf_model_desc model = {
+        .directory = desc->directory,
+        .precision = g->ranks.precision,
+        .quantization = desc->quantization,
+        .progress = desc->progress,
+        .progress_user = desc->progress_user,
+    };
+    vkf_model *part = NULL;
+    vkf_status status = vkf_run_ranks_load(&g->ranks, g->context, &model, &part);
+    if (status == VKF_OK) {
+        desc->model = part;
+        desc->whole_prompts = true; // what a cache holds depends on which texts were before
+        status = vkf_generator_create(g->context, desc, &g->generator);
+    }
+    if (status == VKF_OK)
+        status = vkf__generator_add_sessions(g->generator, g->ranks.batches - 1);
+    vkf_model_destroy(&part);
+    return status;
+}
+
+static bool open_context(generation *g)
+{
+    vkf_common_options common = g->options->common;
+    if (is_ranks(g))
+        common.device = vkf_ranked_device(&g->options->ranks, &g->options->common);
+    return vkf_open_context(&common, &g->context) == VKF_OK;
+}
 
 static bool load(generation *g)
 {
     const run_options *options = g->options;
     vkf_progress progress = vkf_progress_start("loading tensor");
-    const vkf_generator_desc desc = {
+    vkf_generator_desc desc = {
         .directory = options->model_directory,
         .precision = options->precision,
         .quantization = options->quantization,
@@ -43,28 +101,38 @@ static bool load(generation *g)
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
-    vkf_status status = vkf_open_context(&options->common, &g->context);
-    if (status != VKF_OK)
-        return false;
-    status = vkf_generator_create(g->context, &desc, &g->generator);
+    vkf_status status = is_ranks(g) ? create_part(g, &desc) : vkf_generator_create(g->context, &desc, &g->generator);
     vkf_progress_end(&progress);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
     return status == VKF_OK;
 }
 
+// How fast the ranks reach each other is a part of what --timing prints.
+static bool measure_link(generation *g)
+{
+    const bool measured = is_ranks(g) && g->options->timing && g->ranks.last > 0;
+    return !measured || vkf_run_ranks_measure(&g->ranks, &g->link);
+}
+
 static bool prepare(generation *g)
 {
-    g->batch = vkf_run_batch_size(g->options);
+    g->batch = g->round = vkf_run_batch_size(g->options);
     g->source = vkf_run_source(g->options);
-    g->lines = calloc(g->batch, sizeof *g->lines);
-    g->prompts = calloc(g->batch, sizeof *g->prompts);
-    g->continuations = calloc(g->batch, sizeof *g->continuations);
+    if (!open_context(g))
+        return false;
+    if (is_ranks(g)) {
+        vkf_run_ranks_cut(g->options, g->config, g->context, g->batch, &g->ranks);
+        g->round = g->batch * g->ranks.batches * ROUND_BATCHES;
+    }
+    g->lines = calloc(g->round, sizeof *g->lines);
+    g->prompts = calloc(g->round, sizeof *g->prompts);
+    g->continuations = calloc(g->round, sizeof *g->continuations);
     if (!g->lines || !g->prompts || !g->continuations) {
         vkf_print_error("memory is exhausted");
         return false;
     }
-    return load(g);
+    return is_idle(g) || (load(g) && measure_link(g));
 }
 
 static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t size_bytes)
@@ -79,7 +147,7 @@ static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t si
 // A single text is printed as it is generated.
 static bool streams(const generation *g)
 {
-    return g->batch == 1 && !g->options->json;
+    return g->batch == 1 && !g->options->json && !is_ranks(g);
 }
 
 // How many tokens to generate; 0: as many as the context has room for.
@@ -120,7 +188,9 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uin
         .out_continuations = g->continuations + first,
         .out_cost = &cost,
     };
+    const double begin_ns = vkf__now_ns();
     vkf_status status = vkf_generator_run(g->generator, &args);
+    g->run_ns += vkf__now_ns() - begin_ns;
     vkf_progress_end(&progress);
     add_cost(&g->cost, &cost);
     add_cost(&g->last, &cost);
@@ -149,6 +219,8 @@ static bool run_texts(generation *g, uint32_t count)
         if (g->continuations[i].text)
             continue;
         g->refused = true;
+        if (!speaks(g))
+            continue;
         bool long_one = status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
         vkf_print_error("%s %" PRIu64 " cannot be continued: %s", g->source.unit, g->lines[i].number,
                         long_one ? "it is too long for the context; --context makes that larger, up to the model's own"
@@ -208,19 +280,24 @@ static bool take_lines(generation *g, uint32_t *out_count)
 {
     uint32_t count = 0;
     vkf_line_result result = VKF_LINE_TAKEN;
-    while (count < g->batch && (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_LINE_TAKEN) {
-        g->prompts[count] = (vkf_text){g->lines[count].text, g->lines[count].size_bytes};
+    while (speaks(g) && count < g->round &&
+           (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_LINE_TAKEN)
         count++;
-    }
+    if (result == VKF_LINE_FAILED)
+        return false;
+    if (is_ranks(g))
+        count = vkf_run_ranks_share_lines(&g->ranks, count, g->lines);
+    for (uint32_t i = 0; i < count; i++)
+        g->prompts[i] = (vkf_text){g->lines[i].text, g->lines[i].size_bytes};
     *out_count = count;
-    return result != VKF_LINE_FAILED;
+    return true;
 }
 
 static void clear_lines(generation *g)
 {
-    for (uint32_t i = 0; g->lines && i < g->batch; i++)
+    for (uint32_t i = 0; g->lines && i < g->round; i++)
         vkf_text_line_clear(&g->lines[i]);
-    for (uint32_t i = 0; g->continuations && i < g->batch; i++)
+    for (uint32_t i = 0; g->continuations && i < g->round; i++)
         vkf_continuation_free(&g->continuations[i]);
 }
 
@@ -284,8 +361,8 @@ static bool run_lines(generation *g)
 {
     uint32_t count = 0;
     do {
-        bool done =
-            take_lines(g, &count) && (count == 0 || (run_texts(g, count) && print_outputs(g, count) && draw_first(g)));
+        bool done = take_lines(g, &count) &&
+                    (count == 0 || (run_texts(g, count) && (!speaks(g) || print_outputs(g, count)) && draw_first(g)));
         clear_lines(g);
         if (!done)
             return false;
@@ -303,6 +380,13 @@ static void print_speed(const generation *g)
 {
     if (!g->options->timing && !vkf_is_terminal(VKF_STANDARD_ERROR))
         return;
+    if (is_ranks(g)) {
+        print_rate("all", g->cost.prompt_tokens + g->cost.new_tokens, g->run_ns);
+        if (g->link.bytes_per_s > 0)
+            fprintf(stderr, "from rank to rank %.1f us, %.2f GB/s\n", g->link.latency_ns / 1e3,
+                    g->link.bytes_per_s / 1e9);
+        return;
+    }
     print_rate("prompt", g->cost.prompt_tokens - g->cost.reused_tokens, g->cost.prompt_ns);
     if (g->cost.reused_tokens > 0)
         fprintf(stderr, "        %8" PRIu64 " tokens more were in the cache\n", g->cost.reused_tokens);
@@ -310,17 +394,24 @@ static void print_speed(const generation *g)
         print_rate("new", g->cost.new_tokens, g->cost.new_ns);
 }
 
-bool vkf_run_generation(const run_options *options)
+bool vkf_run_generation(const run_options *options, const vkf_model_config *config)
 {
-    generation g = {.options = options};
-    bool done = prepare(&g) && run_lines(&g);
-    if (done)
+    generation g = {.options = options, .config = config};
+    bool done = prepare(&g) && (is_idle(&g) || run_lines(&g));
+    if (done && speaks(&g))
         print_speed(&g);
+    if (!done && is_ranks(&g))
+        vkf_ranks_abort(VKF_EXIT_FAILED);
     clear_lines(&g);
     free(g.lines);
     free(g.prompts);
     free(g.continuations);
     vkf_generator_destroy(&g.generator);
+    vkf_run_ranks_free(&g.ranks);
+    if (is_ranks(&g)) {
+        (void)vkf_flush_stdout();
+        vkf_ranks_end();
+    }
     vkf_context_destroy(&g.context);
     return done && !g.refused;
 }

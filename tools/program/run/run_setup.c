@@ -14,7 +14,9 @@
 uint32_t vkf_run_batch_size(const run_options *options)
 {
     bool terminal = !options->texts && vkf_is_terminal(VKF_STANDARD_INPUT);
-    uint32_t batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
+    uint32_t batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH, ranks = options->ranks.size;
+    if (!options->batch && options->texts && ranks > 1) // each rank has a batch to work on
+        batch = options->text_count < ranks * batch ? (options->text_count - 1) / ranks + 1 : batch;
     return options->texts && batch > options->text_count ? options->text_count : batch;
 }
 

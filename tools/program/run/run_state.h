@@ -7,12 +7,14 @@
 #include "command/precision.h"
 #include "dump/number_check.h"
 #include "input/text_lines.h"
+#include "ranks/ranks.h"
 #include "run/run_timing.h"
 
 #define VKF_MAX_STOPS 16
 
 typedef struct run_options {
     vkf_common_options common;
+    vkf_ranks ranks;
     const char *model_directory;
     const char *adapter; // NULL: none
     char *const *texts;  // NULL: the standard input
@@ -84,7 +86,7 @@ bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config 
 bool vkf_run_prediction(const run_options *options);
 
 // Generates text from every text with a model of a family, and prints it. False: the reason has been printed.
-bool vkf_run_generation(const run_options *options);
+bool vkf_run_generation(const run_options *options, const vkf_model_config *config);
 
 // Draws the attention of an encoder without a head. False: the reason has been printed.
 bool vkf_run_encoder(const run_options *options);

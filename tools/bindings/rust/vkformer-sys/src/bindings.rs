@@ -94,6 +94,9 @@ impl vkf_part {
 impl vkf_part {
     pub const VKF_PART_TEXT: vkf_part = vkf_part(2);
 }
+impl vkf_part {
+    pub const VKF_PART_TRAIN: vkf_part = vkf_part(3);
+}
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_part(pub ::std::os::raw::c_uint);
@@ -3114,6 +3117,211 @@ extern "C" {
         profiler_bytes: usize,
     ) -> vkf_status;
 }
+impl vkf_optimizer {
+    pub const VKF_OPTIMIZER_ADAMW: vkf_optimizer = vkf_optimizer(0);
+}
+impl vkf_optimizer {
+    pub const VKF_OPTIMIZER_ADAM: vkf_optimizer = vkf_optimizer(1);
+}
+impl vkf_optimizer {
+    pub const VKF_OPTIMIZER_SGD: vkf_optimizer = vkf_optimizer(2);
+}
+impl vkf_optimizer {
+    pub const VKF_OPTIMIZER_COUNT: vkf_optimizer = vkf_optimizer(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_optimizer(pub ::std::os::raw::c_uint);
+impl vkf_rate_schedule {
+    pub const VKF_RATE_CONSTANT: vkf_rate_schedule = vkf_rate_schedule(0);
+}
+impl vkf_rate_schedule {
+    pub const VKF_RATE_LINEAR: vkf_rate_schedule = vkf_rate_schedule(1);
+}
+impl vkf_rate_schedule {
+    pub const VKF_RATE_COSINE: vkf_rate_schedule = vkf_rate_schedule(2);
+}
+impl vkf_rate_schedule {
+    pub const VKF_RATE_INVERSE_ROOT: vkf_rate_schedule = vkf_rate_schedule(3);
+}
+impl vkf_rate_schedule {
+    pub const VKF_RATE_COUNT: vkf_rate_schedule = vkf_rate_schedule(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_rate_schedule(pub ::std::os::raw::c_uint);
+impl vkf_train_loss {
+    pub const VKF_TRAIN_LOSS_DEFAULT: vkf_train_loss = vkf_train_loss(0);
+}
+impl vkf_train_loss {
+    pub const VKF_TRAIN_LOSS_LABELS: vkf_train_loss = vkf_train_loss(1);
+}
+impl vkf_train_loss {
+    pub const VKF_TRAIN_LOSS_CONTRASTIVE: vkf_train_loss = vkf_train_loss(2);
+}
+impl vkf_train_loss {
+    pub const VKF_TRAIN_LOSS_COUNT: vkf_train_loss = vkf_train_loss(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_train_loss(pub ::std::os::raw::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_trainer_desc {
+    pub max_batch: u32,
+    pub max_source_len: u32,
+    pub max_target_len: u32,
+    pub loss: vkf_train_loss,
+    pub ignored_label: i32,
+    pub label_smoothing: f32,
+    pub contrastive_scale: f32,
+    pub optimizer: vkf_optimizer,
+    pub rate: f64,
+    pub schedule: vkf_rate_schedule,
+    pub warmup_steps: u64,
+    pub total_steps: u64,
+    pub beta1: f64,
+    pub beta2: f64,
+    pub eps: f64,
+    pub weight_decay: f64,
+    pub momentum: f64,
+    pub nesterov: bool,
+    pub max_norm: f32,
+    pub dropout: f32,
+    pub attention_dropout: f32,
+    pub activation_dropout: f32,
+    pub seed: u64,
+    pub trained: *const *const ::std::os::raw::c_char,
+    pub trained_count: u32,
+    pub recompute: bool,
+    pub reserved: [u32; 64usize],
+}
+impl Default for vkf_trainer_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_trainer {
+    _unused: [u8; 0],
+}
+extern "C" {
+    pub fn vkf_trainer_destroy(trainer: *mut *mut vkf_trainer);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_train_batch {
+    pub batch: u32,
+    pub source_len: u32,
+    pub source_ids: *const i32,
+    pub source_lengths: *const i32,
+    pub source_types: *const i32,
+    pub target_len: u32,
+    pub target_ids: *const i32,
+    pub labels: *const i32,
+}
+impl Default for vkf_train_batch {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct vkf_train_result {
+    pub loss: f64,
+    pub labels: u64,
+    pub right: u64,
+    pub gradient_norm: f64,
+    pub rate: f64,
+    pub step: u64,
+    pub skipped: bool,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_train_parameter {
+    pub name: *const ::std::os::raw::c_char,
+    pub count: u64,
+}
+impl Default for vkf_train_parameter {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_trainer_save(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_resume(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_steps(trainer: *const vkf_trainer) -> u64;
+}
+extern "C" {
+    pub fn vkf_trainer_create_sized(
+        model: *mut vkf_model,
+        desc: *const vkf_trainer_desc,
+        desc_bytes: usize,
+        out_trainer: *mut *mut vkf_trainer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_plan_sized(
+        model: *mut vkf_model,
+        desc: *const vkf_trainer_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_step_sized(
+        trainer: *mut vkf_trainer,
+        batches: *const vkf_train_batch,
+        batch_bytes: usize,
+        batch_count: u32,
+        out_result: *mut vkf_train_result,
+        result_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_evaluate_sized(
+        trainer: *mut vkf_trainer,
+        batch: *const vkf_train_batch,
+        batch_bytes: usize,
+        out_result: *mut vkf_train_result,
+        result_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_gradient_sized(
+        trainer: *mut vkf_trainer,
+        batch: *const vkf_train_batch,
+        batch_bytes: usize,
+        index: u32,
+        out_gradient: *mut f32,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_parameter_sized(
+        trainer: *const vkf_trainer,
+        index: u32,
+        out_parameter: *mut vkf_train_parameter,
+        parameter_bytes: usize,
+    ) -> bool;
+}
 impl vkf_tune_kind {
     pub const VKF_TUNE_LINEAR: vkf_tune_kind = vkf_tune_kind(0);
 }
@@ -3581,6 +3789,75 @@ pub unsafe fn vkf_tokenizer_load(
 #[inline]
 pub unsafe fn vkf_tokenizer_get_info(tokenizer: *const vkf_tokenizer, out_info: *mut vkf_tokenizer_info) {
     vkf_tokenizer_get_info_sized(tokenizer, out_info, ::std::mem::size_of::<vkf_tokenizer_info>())
+}
+#[inline]
+pub unsafe fn vkf_trainer_create(
+    model: *mut vkf_model,
+    desc: *const vkf_trainer_desc,
+    out_trainer: *mut *mut vkf_trainer,
+) -> vkf_status {
+    vkf_trainer_create_sized(model, desc, ::std::mem::size_of::<vkf_trainer_desc>(), out_trainer)
+}
+#[inline]
+pub unsafe fn vkf_trainer_plan(
+    model: *mut vkf_model,
+    desc: *const vkf_trainer_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_trainer_plan_sized(
+        model,
+        desc,
+        ::std::mem::size_of::<vkf_trainer_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_trainer_step(
+    trainer: *mut vkf_trainer,
+    batches: *const vkf_train_batch,
+    batch_count: u32,
+    out_result: *mut vkf_train_result,
+) -> vkf_status {
+    vkf_trainer_step_sized(
+        trainer,
+        batches,
+        ::std::mem::size_of::<vkf_train_batch>(),
+        batch_count,
+        out_result,
+        ::std::mem::size_of::<vkf_train_result>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_trainer_evaluate(
+    trainer: *mut vkf_trainer,
+    batch: *const vkf_train_batch,
+    out_result: *mut vkf_train_result,
+) -> vkf_status {
+    vkf_trainer_evaluate_sized(
+        trainer,
+        batch,
+        ::std::mem::size_of::<vkf_train_batch>(),
+        out_result,
+        ::std::mem::size_of::<vkf_train_result>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_trainer_gradient(
+    trainer: *mut vkf_trainer,
+    batch: *const vkf_train_batch,
+    index: u32,
+    out_gradient: *mut f32,
+) -> vkf_status {
+    vkf_trainer_gradient_sized(trainer, batch, ::std::mem::size_of::<vkf_train_batch>(), index, out_gradient)
+}
+#[inline]
+pub unsafe fn vkf_trainer_parameter(
+    trainer: *const vkf_trainer,
+    index: u32,
+    out_parameter: *mut vkf_train_parameter,
+) -> bool {
+    vkf_trainer_parameter_sized(trainer, index, out_parameter, ::std::mem::size_of::<vkf_train_parameter>())
 }
 #[inline]
 pub unsafe fn vkf_tune(

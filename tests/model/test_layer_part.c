@@ -1,0 +1,217 @@
+// Parts of a DECODER, one behind the other in one process: their logits are those of the whole model, bit for bit, and
+// each allocates what its plan says.
+#include <string.h>
+
+#include "model/generator.h"
+#include "support/fixture.h"
+#include "support/pretrained.h"
+
+#define TOKENS 6
+#define CONTEXT 16
+#define VOCAB 101
+#define MAX_BYTES ((size_t)1 << 16)
+
+// Hidden states on their way from one part to the next. The first part has made all its runs before the last one
+// begins, and so they wait here.
+typedef struct wire {
+    uint8_t bytes[MAX_BYTES];
+    size_t given, taken;
+} wire;
+
+static bool give(void *user, const void *bytes, size_t size_bytes)
+{
+    wire *w = user;
+    if (size_bytes > MAX_BYTES - w->given)
+        return false;
+    memcpy(w->bytes + w->given, bytes, size_bytes);
+    w->given += size_bytes;
+    return true;
+}
+
+static bool take(void *user, void *out_bytes, size_t size_bytes)
+{
+    wire *w = user;
+    if (size_bytes > w->given - w->taken)
+        return false;
+    memcpy(out_bytes, w->bytes + w->taken, size_bytes);
+    w->taken += size_bytes;
+    return true;
+}
+
+static bool share(void *user, void *bytes, size_t size_bytes)
+{
+    (void)user, (void)bytes, (void)size_bytes;
+    return true;
+}
+
+static const vkf_session_desc session_desc = {
+    .max_batch = 1,
+    .max_target_len = CONTEXT,
+    .max_prompt_len = 4, // so that the prompt has two parts
+    .max_logit_rows = 1,
+};
+
+static uint64_t used_bytes(const vkf_test_gpu *gpu)
+{
+    vkf_memory_usage usage;
+    uint64_t sum = 0;
+    vkf_context_memory_usage(gpu->context, &usage);
+    for (uint32_t i = 0; i < usage.heap_count; i++)
+        sum += usage.used_bytes[i];
+    return sum;
+}
+
+static uint64_t planned_bytes(const vkf_memory_plan *plan)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->heap_count; i++)
+        sum += plan->heap_bytes[i];
+    return sum;
+}
+
+// Loads a part, or with `part` NULL the whole model, and makes a session of it.
+static vkf_session *open_part(const vkf_test_gpu *gpu, const char *family, const vkf__layer_part *part)
+{
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained(family)};
+    const uint64_t before = used_bytes(gpu);
+    vkf_model *shape = NULL, *model = NULL;
+    vkf_session *session = NULL;
+    vkf_memory_plan weights, rest;
+    assert_int_equal(vkf__model_shape_part(gpu->context, &desc, part, &weights, &shape), VKF_OK);
+    assert_int_equal(vkf_session_plan(shape, &session_desc, &rest), VKF_OK);
+    vkf_model_destroy(&shape);
+    if (vkf__model_load_part(gpu->context, &desc, part, &model) != VKF_OK ||
+        vkf_session_create(model, &session_desc, &session) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    assert_true(used_bytes(gpu) - before == planned_bytes(&weights) + planned_bytes(&rest));
+    vkf_model_destroy(&model);
+    return session;
+}
+
+// A prompt, then a step.
+static void run(vkf_session *session, uint32_t call, float *out_logits)
+{
+    static const int32_t prompt[TOKENS] = {5, 17, 42, 9, 88, 63}, next = 31;
+    const uint32_t count = TOKENS;
+    const vkf_prefill_args prefill = {.batch = 1, .ids = prompt, .counts = &count, .out_logits = out_logits};
+    const vkf_step_args step = {.batch = 1, .ids = &next, .out_logits = out_logits};
+    if (call == 0)
+        assert_int_equal(vkf_session_prefill(session, &prefill), VKF_OK);
+    else
+        assert_int_equal(vkf_session_step(session, &step), VKF_OK);
+}
+
+static void check_family(const vkf_test_gpu *gpu, const char *family)
+{
+    static wire w;
+    const vkf__part_link link = {take, give, share, &w};
+    vkf_session *whole = open_part(gpu, family, NULL);
+    vkf_session *first = open_part(gpu, family, &(vkf__layer_part){.first = 0, .count = 1, .link = link});
+    vkf_session *last = open_part(gpu, family, &(vkf__layer_part){.first = 1, .count = 1, .link = link});
+    float expected[VOCAB], logits[VOCAB];
+    for (uint32_t call = 0; call < 2; call++) {
+        w.given = w.taken = 0;
+        run(whole, call, expected);
+        run(first, call, NULL);
+        run(last, call, logits);
+        assert_true(w.given > 0);
+        assert_int_equal(w.taken, w.given);
+        assert_memory_equal(logits, expected, sizeof logits);
+    }
+    vkf_session_destroy(&whole);
+    vkf_session_destroy(&first);
+    vkf_session_destroy(&last);
+}
+
+static void test_parts_have_the_logits_of_the_whole(void **state)
+{
+    static const char *const families[] = {"gpt2", "qwen2"};
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        check_family(vkf_test_gpu_of(state), families[i]);
+}
+
+static void test_parts_that_are_refused(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_model_desc llama = {.directory = vkf_test_pretrained("llama")};
+    const vkf__layer_part parts[] = {{.first = 1}, {.first = 1, .count = 2}, {.first = 2, .count = 1}};
+    vkf_model *model = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_int_equal(vkf__model_load_part(gpu->context, &llama, &parts[i], &model), VKF_ERROR_INVALID_ARGUMENT);
+    const vkf_model_desc bert = {.directory = vkf_test_pretrained("bert")};
+    const vkf__layer_part first = {.count = 1};
+    assert_int_equal(vkf__model_load_part(gpu->context, &bert, &first, &model), VKF_ERROR_UNSUPPORTED);
+    assert_null(model);
+}
+
+static void test_a_link_that_fails_ends_the_run(void **state)
+{
+    static wire empty;
+    const vkf__layer_part part = {.first = 1, .count = 1, .link = {take, give, share, &empty}};
+    vkf_session *session = open_part(vkf_test_gpu_of(state), "llama", &part);
+    const vkf_step_args step = {.batch = 1, .ids = (const int32_t[]){7}};
+    assert_int_equal(vkf_session_step(session, &step), VKF_ERROR_CANCELLED);
+    assert_int_equal(vkf_session_position(session, 0), 0);
+    vkf_session_destroy(&session);
+}
+
+// What a part does, a letter for each call of its link.
+typedef struct call_log {
+    char calls[64];
+    size_t count;
+} call_log;
+
+static bool take_nothing(void *user, void *out_bytes, size_t size_bytes)
+{
+    call_log *log = user;
+    memset(out_bytes, 0, size_bytes);
+    log->calls[log->count++] = 't';
+    return log->count < sizeof log->calls;
+}
+
+static bool note_share(void *user, void *bytes, size_t size_bytes)
+{
+    call_log *log = user;
+    (void)bytes, (void)size_bytes;
+    log->calls[log->count++] = 's';
+    return log->count < sizeof log->calls;
+}
+
+// If the last part kept what it has chosen until its next turn, the first could not go on, and no two parts would ever
+// work at once.
+static void test_the_last_part_shares_before_it_takes_again(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static call_log log;
+    const vkf__layer_part part = {.first = 1, .count = 1, .link = {take_nothing, give, note_share, &log}};
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2")};
+    const vkf_text prompts[] = {{"rain", 4}, {"all", 3}, {"bell", 4}};
+    vkf_continuation continuations[3];
+    vkf_model *model = NULL;
+    vkf_generator *generator = NULL;
+    assert_int_equal(vkf__model_load_part(gpu->context, &desc, &part, &model), VKF_OK);
+    const vkf_generator_desc generator_desc = {.directory = desc.directory, .model = model, .whole_prompts = true};
+    assert_int_equal(vkf_generator_create(gpu->context, &generator_desc, &generator), VKF_OK);
+    assert_int_equal(vkf__generator_add_sessions(generator, 1), VKF_OK);
+    const vkf_generator_args args = {
+        .prompts = prompts, .count = 3, .max_new_tokens = 3, .out_continuations = continuations};
+    assert_int_equal(vkf_generator_run(generator, &args), VKF_OK);
+    assert_true(log.count > 0 && log.count % 2 == 0);
+    for (size_t i = 0; i < log.count; i++)
+        assert_int_equal(log.calls[i], i % 2 == 0 ? 't' : 's');
+    for (size_t i = 0; i < 3; i++)
+        vkf_continuation_free(&continuations[i]);
+    vkf_generator_destroy(&generator);
+    vkf_model_destroy(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_have_the_logits_of_the_whole),
+        cmocka_unit_test(test_parts_that_are_refused),
+        cmocka_unit_test(test_a_link_that_fails_ends_the_run),
+        cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),
+    };
+    return cmocka_run_group_tests_name("layer_part", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
