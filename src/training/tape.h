@@ -19,12 +19,14 @@ struct vkf__tape;
 
 typedef struct vkf__tape_value {
     vkf__span span;
-    uint64_t count;     // elements at maximum sizes
+    uint64_t count;      // elements at maximum sizes
     uint32_t rows, cols; // of this run
-    vkf__span gradient; // absent until a statement has contributed to it, but for leaves
-    bool wanted;        // somebody asks for its gradient
-    bool begun;         // the gradient has contributions
-    bool borrowed;      // it is another value's, or the caller's, and only read
+    vkf__span gradient;  // absent until a statement has contributed to it, but for leaves
+    bool wanted;         // somebody asks for its gradient
+    bool begun;          // the gradient has contributions
+    bool borrowed;       // it is another value's, or the caller's, and only read
+    bool given;          // it is the caller's
+    size_t statement;    // whose result it is, counted from 1; 0: a leaf
 } vkf__tape_value;
 
 #define VKF_TAPE_OPERANDS 4
@@ -44,10 +46,11 @@ typedef struct vkf__tape {
     vkf__work *work;
     bool accumulates;             // set by the owner: gradients of leaves are added to what is there
     const struct vkf__lora *lora; // set by the owner: what linear layers add; NULL: nothing
-    vkf__tape_value *values; // values[v - 1]
+    vkf__tape_value *values;      // values[v - 1]
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;
     size_t node_count, node_capacity;
+    size_t at_statement; // on the way back: the one whose gradients are emitted, counted from 1
     unsigned char *notes;
     size_t note_bytes, note_capacity;
 } vkf__tape;
