@@ -109,11 +109,7 @@ shared vec4 weights[OWN * WEIGHT_STRIDE]; // (OWN, STEP)
 shared uint seen_step[STEP];              // the last step, counted from 1, in which an own row saw such a row
 shared uint drawn[DROPOUT != 0 ? DRAWN_ROWS * DRAWN_QUADS : 1]; // a bit for each of four keys that is kept
 
-struct work {
-    uint b;
-    uint kv_head;
-    uint first_own;
-};
+#include "include/attention_grad_rows.glsl"
 
 // Where rows of the own and of the other kind begin among all rows, and those of queries.
 uint own_base, other_base, query_base;
@@ -138,50 +134,12 @@ uint local_row(uint r)
     return gl_LocalInvocationID.x / LANES * EACH + r;
 }
 
-uint query_count()
-{
-    return p.q_len * (p.heads / p.kv_heads);
-}
-
-uint own_count()
-{
-    return OWNS_KEYS ? p.k_len : query_count();
-}
-
-// Blocks of queries run backwards: under the causal mask the longest come first.
-work view_work(uint index)
-{
-    uint blocks = (own_count() + OWN - 1) / OWN, block = index % blocks;
-    index /= blocks;
-    work w;
-    w.first_own = (OWNS_KEYS ? block : blocks - 1 - block) * OWN;
-    w.kv_head = index % p.kv_heads;
-    w.b = index / p.kv_heads;
-    return w;
-}
-
-mask_view view_query(work w, uint row)
-{
-    uint group = p.heads / p.kv_heads;
-    row = min(row, query_count() - 1);
-    return view_mask(w.b, w.kv_head * group + row % group, row / group);
-}
-
 void load_stats(uint at, uint row)
 {
     row = query_base + min(row, query_count() - 1);
     log_sums[at] = rows_load(p.log_sums_first + row);
     if (SUMS_FIRST)
         deltas[at] = rows_load(p.deltas_first + row);
-}
-
-// Where a row of the workgroup's begins in an output with these strides.
-uint first_element(work w, uint row, uint batch_stride, uint row_stride, uint head_stride)
-{
-    uint group = p.heads / p.kv_heads;
-    uint l = OWNS_KEYS ? row : row / group;
-    uint h = OWNS_KEYS ? w.kv_head : w.kv_head * group + row % group;
-    return w.b * batch_stride + l * row_stride + h * head_stride;
 }
 
 #ifdef ATTENTION_TRAIN
@@ -468,29 +426,6 @@ void take_step(work w, uint first, uint end, uint stamp)
         share_weights(false);
         first_add(first, end, stamp);
     }
-}
-
-// The rows of queries that may see one of these keys, from the causal mask, the window and the length of the batch
-// entry. Keys after mask_cols are always visible.
-uvec2 seeing_rows(work w, uint first_key, uint last_key)
-{
-    mask_view query = view_query(w, 0); // position of query 0
-    uint begin = 0, end = p.q_len;
-    if (last_key < p.mask_cols) {
-        if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS && int(first_key) >= query.key_count)
-            end = 0;
-        if (CAUSAL != 0)
-            begin = uint(max(int(first_key) - query.position, 0));
-        if (WINDOW != 0 && p.window < 0x40000000u)
-            end = min(end, uint(max(int(last_key) + int(p.window) - query.position, 0)));
-    }
-    return uvec2(min(begin, end), end) * (p.heads / p.kv_heads);
-}
-
-// The first step of a slice.
-uint slice_begin(uint steps, uint slice)
-{
-    return steps / p.slices * slice + min(slice, steps % p.slices);
 }
 
 // Goes through the other rows: two ranges of them, where keys after mask_cols follow those under the masks.

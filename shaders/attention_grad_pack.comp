@@ -12,6 +12,7 @@
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
 
+layout(constant_id = VKF_ATTENTION_GRAD_PACK_SPEC_LANES) const uint LANES = 16;
 layout(constant_id = VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS) const uint DELTAS = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_pack_params p; };
@@ -21,8 +22,6 @@ READ(TYPE_X, VKF_ATTENTION_GRAD_PACK_BINDING_X, x)
 STORAGE_BLOCK(writeonly, vec4, VKF_ATTENTION_GRAD_PACK_BINDING_ROWS, rows)
 READ(TYPE_X, VKF_ATTENTION_GRAD_PACK_BINDING_OUT, out)
 WRITE(f32, VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS, deltas)
-
-const uint LANES = VKF_ATTENTION_GRAD_PACK_LANES;
 
 shared float lane_sums[LOCAL_SIZE];
 
@@ -66,11 +65,13 @@ void main()
 {
     uint row = flat_index() / LANES, lane = flat_index() % LANES;
     row_view view = view_row(min(row, p.rows - 1));
-    lane_sums[gl_LocalInvocationID.x] = row < p.rows ? copy_row(view, lane) : 0.0;
-    barrier();
+    float sum = row < p.rows ? copy_row(view, lane) : 0.0;
+    if (LANES > 1) {
+        lane_sums[gl_LocalInvocationID.x] = sum;
+        barrier();
+    }
     if (DELTAS != 0 && lane == 0 && row < p.rows) {
-        float sum = 0.0;
-        [[unroll]] for (uint i = 0; i < LANES; ++i)
+        [[unroll]] for (uint i = 1; i < LANES; ++i)
             sum += lane_sums[gl_LocalInvocationID.x + i];
         deltas_store(view.row, sum);
     }

@@ -96,10 +96,9 @@ VKF_SHARED_SIZE(vkf_attention_grad_params, 33)
 #define VKF_ATTENTION_GRAD_PACK_BINDING_OUT 3    // with DELTAS: the output of attention, laid out like x
 #define VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS 4 // with DELTAS: one element per row
 
-#define VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS 1
-#define VKF_ATTENTION_GRAD_PACK_SPEC_COUNT 2
-
-#define VKF_ATTENTION_GRAD_PACK_LANES 16 // invocations that share a row, and a power of two
+#define VKF_ATTENTION_GRAD_PACK_SPEC_LANES 1 // invocations that share a row, and a power of two
+#define VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS 2
+#define VKF_ATTENTION_GRAD_PACK_SPEC_COUNT 3
 
 struct vkf_attention_grad_pack_params {
     vkf_u32 rows; // batch * len * heads

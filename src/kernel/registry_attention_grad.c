@@ -2,6 +2,7 @@
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
+#include "kernel/registry_software.h"
 #include "shared/attention_grad.h"
 
 #define TILE(each_, step_, lanes_, depth_) \
@@ -75,19 +76,52 @@ static bool valid(const vkf__config *config)
            t->each * t->step / t->lanes <= 32;
 }
 
-static const char *const pack_constants[VKF_ATTENTION_GRAD_PACK_SPEC_COUNT] = {
-    LOCAL_SIZE,
-    CONSTANT(ATTENTION_GRAD_PACK, DELTAS),
+// For software rasterisers: a row to an invocation, without shared memory. A step is unrolled over the width.
+static const vkf__config address_configs[] = {
+    {.name = "step8", .local_size = 8, TILE(1, 8, 1, 4), .max_k = 64},
+    {.name = "step4", .local_size = 8, TILE(1, 4, 1, 4)},
 };
 
+static bool address_valid(const vkf__config *config)
+{
+    const vkf__attention_grad_tile *t = &config->tile.attention_grad;
+    return t->each == 1 && t->lanes == 1 && t->step > 0 && t->step <= 16;
+}
+
+// Where each of such loads is a part of a multiply-add, no other kernel comes near; elsewhere they take far longer.
+static uint32_t rank_address(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->traits.folds_uniform_loads ? vkf__rank_address(caps, problem) : VKF_RANK_LAST + 15;
+}
+
+static uint32_t workgroup_subgroup(const vkf__config *config)
+{
+    return config->local_size;
+}
+
+static const char *const pack_constants[VKF_ATTENTION_GRAD_PACK_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_GRAD_PACK, LANES),
+    CONSTANT(ATTENTION_GRAD_PACK, DELTAS),
+};
+CHECK_TILE(attention_grad.each, VKF_ATTENTION_GRAD_PACK_SPEC_LANES);
+
+#define PACK_LANES(lanes_) .tile.attention_grad = {.each = lanes_}
+
 static const vkf__config pack_configs[] = {
-    {.name = "rows128", .local_size = 128},
-    {.name = "rows64", .local_size = 64},
+    {.name = "rows128", .local_size = 128, PACK_LANES(16)},
+    {.name = "rows64", .local_size = 64, PACK_LANES(16)},
+};
+
+// On processors finding a row takes longer than copying it.
+static const vkf__config pack_row_configs[] = {
+    {.name = "row64", .local_size = 64, PACK_LANES(1)},
 };
 
 static bool pack_valid(const vkf__config *config)
 {
-    return config->local_size % VKF_ATTENTION_GRAD_PACK_LANES == 0;
+    const uint32_t lanes = config->tile.attention_grad.each;
+    return vkf__is_power_of_two_u64(lanes) && config->local_size % lanes == 0;
 }
 
 // A number for each invocation.
@@ -102,18 +136,29 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
         PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
         .shared_bytes = shared_bytes                                                                                \
     }
-#define PACK(x)                                                                                                       \
+#define GRAD_ADDRESS(shader, op_, operand_count_, out)                                                         \
+    {                                                                                                          \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = VKF_NEEDS_SUBGROUP | STORAGE(out),      \
+        .operands = {VKF_OPERAND_ADDRESS}, .operand_count = operand_count_, PARAMS(vkf_attention_grad_params), \
+        CONSTANTS(constants), .tile_count = 4, CONFIGS(address_configs), .valid = address_valid,               \
+        .subgroup_size = workgroup_subgroup, .rank = rank_address                                              \
+    }
+#define PACK(shader, configs_, rank_, x)                                                                              \
     {                                                                                                                 \
-        .name = NAME_1("attention_grad_pack", x), TYPES_1(x), .op = VKF_OP_ATTENTION_GRAD_PACK, .needs = STORAGE(x),  \
-        .operand_count = 4, PARAMS(vkf_attention_grad_pack_params), CONSTANTS(pack_constants), CONFIGS(pack_configs), \
-        .valid = pack_valid, .shared_bytes = pack_shared_bytes                                                        \
+        .name = NAME_1(shader, x), TYPES_1(x), .module = "attention_grad_pack." #x, .op = VKF_OP_ATTENTION_GRAD_PACK, \
+        .needs = STORAGE(x), .operand_count = 4, PARAMS(vkf_attention_grad_pack_params), CONSTANTS(pack_constants),   \
+        .tile_count = 1, CONFIGS(configs_), .valid = pack_valid, .shared_bytes = pack_shared_bytes, .rank = rank_     \
     }
 
 static const vkf__kernel rows[] = {
     GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
     GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
-    PACK(f32),
+    GRAD_ADDRESS("attention_train_address", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD_ADDRESS("attention_grad_pair_address", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
+    GRAD_ADDRESS("attention_grad_address", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    PACK("attention_grad_pack", pack_configs, NULL, f32),
+    PACK("attention_grad_pack_row", pack_row_configs, vkf__rank_direct, f32),
 };
 
 const vkf__family vkf__attention_grad_family = {rows, COUNT(rows)};

@@ -66,10 +66,17 @@ static const char *const column_sum_constants[VKF_COLUMN_SUM_SPEC_COUNT] = {LOCA
     .op = VKF_OP_SOFTMAX_GRAD, .operand_count = 3, PARAMS(vkf_softmax_grad_params), CONSTANTS(softmax_grad_constants)
 #define SOFTMAX_GRAD(x) ROW_PAIR("softmax_grad", x, SOFTMAX_GRAD_ROW, softmax_shared_bytes)
 
+// Columns beyond a row's are read again for nothing.
+static const vkf__config column_sum_configs[] = {
+    {.name = "flat128", .local_size = 128, .min_n = 512},
+    {.name = "flat64", .local_size = 64, .min_n = 256},
+    {.name = "flat32", .local_size = 32},
+};
+
 #define COLUMN_SUM(x)                                                                                                  \
     {                                                                                                                  \
         .name = NAME_1("column_sum", x), TYPES_1(x), .op = VKF_OP_COLUMN_SUM, .needs = STORAGE(x), .operand_count = 4, \
-        PARAMS(vkf_column_sum_params), CONSTANTS(column_sum_constants), CONFIGS(vkf__flat_configs)                     \
+        PARAMS(vkf_column_sum_params), CONSTANTS(column_sum_constants), CONFIGS(column_sum_configs)                    \
     }
 
 static const vkf__kernel rows[] = {

@@ -136,7 +136,7 @@ static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward,
         .bindings = {{job->x->span, false}, {job->rows, true}, {out->span, false}, {job->deltas, true}},
         .params = &params,
     };
-    const uint32_t rows_each = variant.config->local_size / VKF_ATTENTION_GRAD_PACK_LANES;
+    const uint32_t rows_each = variant.config->local_size / variant.config->tile.attention_grad.each;
     vkf__grid_flat(work, (count + rows_each - 1) / rows_each, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }

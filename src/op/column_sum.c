@@ -41,6 +41,7 @@ static vkf_status emit_sum(vkf__work *work, const vkf__column_sum_args *args, ui
         .count = {vkf__div_up_u32(args->rows, group_rows), args->cols},
         .factors = 2,
         .parts = true,
+        .columns = args->cols,
     };
     return vkf__emit_flat(work, &flat);
 }
@@ -93,7 +94,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 }
 
 // No pipeline is made ahead, because only training asks for one.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16, .n = 512}}};
 
 const vkf__op_info vkf__op_column_sum = {
     .params_bytes = sizeof(struct vkf_column_sum_params),

@@ -15,6 +15,7 @@ typedef struct vkf__flat_args {
     size_t factors;
     // A workgroup takes a part of one row, VKF_PART_EACH elements per invocation. The last factor is the row's width.
     bool parts;
+    uint32_t columns;    // of a row, which configs may be for; 0: none is
     bool normed;         // rows are normalised on their way, which some configs are for
     uint32_t *out_count; // the field of params that gets the number of elements; NULL: none does
 } vkf__flat_args;

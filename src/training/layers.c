@@ -21,8 +21,7 @@ typedef struct linear_spans {
 static vkf_status state_linear(vkf__tape *tape, const linear_spans *spans, vkf__value x, vkf__value *out_value)
 {
     vkf__linear_values linear;
-    VKF_RETURN_IF_ERROR(
-        parameter(tape, spans->weight, spans->weight_gradient, spans->out, spans->in, &linear.weight));
+    VKF_RETURN_IF_ERROR(parameter(tape, spans->weight, spans->weight_gradient, spans->out, spans->in, &linear.weight));
     VKF_RETURN_IF_ERROR(parameter(tape, spans->bias, spans->bias_gradient, 1, spans->out, &linear.bias));
     VKF_RETURN_IF_ERROR(vkf__state_linear(tape, spans->label, x, &linear, out_value));
     return tape->lora ? vkf__state_lora(tape, spans->weight, x, out_value) : VKF_OK;
@@ -56,32 +55,75 @@ static vkf_status state_extra_keys(vkf__tape *tape, const vkf__attention_block *
     return vkf__state_extra_rows(tape, label, *inout_keys, &extra, inout_keys);
 }
 
-typedef struct projected_values {
-    vkf__value q, k, v;
-} projected_values;
+static bool follows(const vkf__span *first, const vkf__span *second)
+{
+    return vkf__present(first) == vkf__present(second) && (!vkf__present(first) || vkf__span_follows(first, second));
+}
+
+// Whether layers over one input are parts of one, as PyTorch's in_proj_weight holds them. What a LoRA adapter adds to
+// is each by itself.
+static bool joins(const vkf__tape *tape, const linear_spans *first, const linear_spans *second)
+{
+    return !tape->lora && first->in == second->in && follows(first->weight, second->weight) &&
+           follows(first->weight_gradient, second->weight_gradient) && follows(first->bias, second->bias) &&
+           follows(first->bias_gradient, second->bias_gradient);
+}
+
+static vkf_status state_joined(vkf__tape *tape, const char *label, const linear_spans *first, const linear_spans *last,
+                               uint32_t out, vkf__value x, vkf__value *out_value)
+{
+    const vkf__span weight = vkf__span_joined(first->weight, last->weight),
+                    weight_gradient = vkf__span_joined(first->weight_gradient, last->weight_gradient),
+                    bias = vkf__span_joined(first->bias, last->bias),
+                    bias_gradient = vkf__span_joined(first->bias_gradient, last->bias_gradient);
+    const linear_spans whole = {label, &weight, &weight_gradient, &bias, &bias_gradient, first->in, out};
+    return state_linear(tape, &whole, x, out_value);
+}
+
+// Queries, keys and values side by side, as far as they come from one input and nothing is done to a part of them.
+static vkf_status state_rows(vkf__tape *tape, const vkf__attention_block *block, const linear_spans parts[3],
+                             const vkf__attention_operands *operands, vkf__attention_values *out)
+{
+    const linear_spans *q = &parts[0], *k = &parts[1], *v = &parts[2];
+    const bool apart = vkf__present(&block->q_norm) || vkf__present(&block->k_norm) || vkf__present(&block->rotary) ||
+                       vkf__extra_keys(block) > 0;
+    const bool keys = !apart && operands->key == operands->value && joins(tape, k, v);
+    *out = (vkf__attention_values){0};
+    if (keys && operands->query == operands->key && joins(tape, q, k)) {
+        VKF_RETURN_IF_ERROR(state_joined(tape, "qkv_proj", q, v, q->out + k->out + v->out, operands->query, &out->q));
+        out->k = out->v = out->q;
+        out->k_first = q->out;
+        out->v_first = q->out + k->out;
+        return VKF_OK;
+    }
+    VKF_RETURN_IF_ERROR(state_linear(tape, q, operands->query, &out->q));
+    if (!keys) {
+        VKF_RETURN_IF_ERROR(state_linear(tape, k, operands->key, &out->k));
+        return state_linear(tape, v, operands->value, &out->v);
+    }
+    VKF_RETURN_IF_ERROR(state_joined(tape, "kv_proj", k, v, k->out + v->out, operands->key, &out->k));
+    out->v = out->k;
+    out->v_first = k->out;
+    return VKF_OK;
+}
 
 static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block *block,
                                     const vkf__attention_gradients *to, const vkf__attention_operands *operands,
-                                    const vkf__attention_sizes *sizes, projected_values *out)
+                                    const vkf__attention_sizes *sizes, vkf__attention_values *out)
 {
     const vkf__attention_spans *p = &block->params, *gradients = &to->params;
     const uint32_t width = block->heads * block->head_dim, k_width = block->kv_heads * block->head_dim,
                    v_width = block->kv_heads * block->v_head_dim;
-    const linear_spans q = {"q_proj", &p->q_weight, &gradients->q_weight, &p->q_bias, &gradients->q_bias,
-                            block->embed_dim, width};
-    const linear_spans k = {"k_proj", &p->k_weight, &gradients->k_weight, &p->k_bias, &gradients->k_bias,
-                            block->kdim, k_width};
-    const linear_spans v = {"v_proj", &p->v_weight, &gradients->v_weight, &p->v_bias, &gradients->v_bias,
-                            block->vdim, v_width};
-    VKF_RETURN_IF_ERROR(state_linear(tape, &q, operands->query, &out->q));
-    VKF_RETURN_IF_ERROR(state_linear(tape, &k, operands->key, &out->k));
-    VKF_RETURN_IF_ERROR(state_linear(tape, &v, operands->value, &out->v));
+    const linear_spans parts[] = {
+        {"q_proj", &p->q_weight, &gradients->q_weight, &p->q_bias, &gradients->q_bias, block->embed_dim, width},
+        {"k_proj", &p->k_weight, &gradients->k_weight, &p->k_bias, &gradients->k_bias, block->kdim, k_width},
+        {"v_proj", &p->v_weight, &gradients->v_weight, &p->v_bias, &gradients->v_bias, block->vdim, v_width},
+    };
+    VKF_RETURN_IF_ERROR(state_rows(tape, block, parts, operands, out));
     const linear_spans q_norm = {"q_norm", .weight = &block->q_norm, .weight_gradient = &to->q_norm};
     const linear_spans k_norm = {"k_norm", .weight = &block->k_norm, .weight_gradient = &to->k_norm};
-    VKF_RETURN_IF_ERROR(
-        state_heads(tape, block, &q_norm, block->heads, sizes->batch, sizes->query_len, &out->q));
-    VKF_RETURN_IF_ERROR(
-        state_heads(tape, block, &k_norm, block->kv_heads, sizes->batch, sizes->key_len, &out->k));
+    VKF_RETURN_IF_ERROR(state_heads(tape, block, &q_norm, block->heads, sizes->batch, sizes->query_len, &out->q));
+    VKF_RETURN_IF_ERROR(state_heads(tape, block, &k_norm, block->kv_heads, sizes->batch, sizes->key_len, &out->k));
     VKF_RETURN_IF_ERROR(
         state_extra_keys(tape, block, "bias_k", &p->bias_k, &gradients->bias_k, k_width, sizes, &out->k));
     return state_extra_keys(tape, block, "bias_v", &p->bias_v, &gradients->bias_v, v_width, sizes, &out->v);
@@ -95,12 +137,17 @@ vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_bloc
     const vkf__attention_io io = {.mask = operands->mask, .key_mask = operands->key_mask};
     const vkf__attention_args args = vkf__attention_args_of(block, &io, sizes);
     const vkf__attention_spans *p = &block->params;
-    const linear_spans out = {"out_proj", &p->out_weight, &gradients->params.out_weight, &p->out_bias,
-                              &gradients->params.out_bias, block->heads * block->v_head_dim, block->embed_dim};
-    projected_values made;
+    const linear_spans out = {"out_proj",
+                              &p->out_weight,
+                              &gradients->params.out_weight,
+                              &p->out_bias,
+                              &gradients->params.out_bias,
+                              block->heads * block->v_head_dim,
+                              block->embed_dim};
+    vkf__attention_values made;
     vkf__value context;
     VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
-    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, made.q, made.k, made.v, &context));
+    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, &made, &context));
     return state_linear(tape, &out, context, out_value);
 }
 
@@ -143,9 +190,9 @@ static vkf_status state_hidden(layer *l, vkf__value x, vkf__value *out_value)
 {
     const vkf__feed_forward_block *block = &l->block->feed_forward;
     const vkf__transformer_gradients *to = l->gradients;
-    const linear_spans first = {"linear1", &block->weight1, &to->weight1, &block->bias1, &to->bias1,
-                                block->d_model, block->dim_feedforward};
-    const linear_spans gate = {"gate", &block->gate, &to->gate, &block->gate_bias, &to->gate_bias,
+    const linear_spans first = {"linear1",  &block->weight1, &to->weight1,          &block->bias1,
+                                &to->bias1, block->d_model,  block->dim_feedforward};
+    const linear_spans gate = {"gate",         &block->gate,          &to->gate, &block->gate_bias, &to->gate_bias,
                                block->d_model, block->dim_feedforward};
     vkf__value hidden, gates;
     VKF_RETURN_IF_ERROR(state_linear(l->tape, &first, x, &hidden));
@@ -161,8 +208,8 @@ static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_val
     const vkf__feed_forward_block *block = &l->block->feed_forward;
     const vkf__transformer_gradients *to = l->gradients;
     const vkf__dropout_state dropout = dropout_of(l, l->operands->dropout.activation, ACTIVATION);
-    const linear_spans second = {"linear2", &block->weight2, &to->weight2, &block->bias2, &to->bias2,
-                                 block->dim_feedforward, block->d_model};
+    const linear_spans second = {"linear2",  &block->weight2,        &to->weight2,  &block->bias2,
+                                 &to->bias2, block->dim_feedforward, block->d_model};
     vkf__value hidden;
     VKF_RETURN_IF_ERROR(state_hidden(l, x, &hidden));
     VKF_RETURN_IF_ERROR(vkf__state_dropout(l->tape, "activation_dropout", hidden, &dropout, &hidden));
@@ -202,7 +249,11 @@ static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
 {
     vkf__value input, result;
     VKF_RETURN_IF_ERROR(begin_block(l, 0, &input));
-    const vkf__attention_operands operands = {input, input, input, l->operands->mask, l->operands->key_mask,
+    const vkf__attention_operands operands = {input,
+                                              input,
+                                              input,
+                                              l->operands->mask,
+                                              l->operands->key_mask,
                                               dropout_of(l, l->operands->dropout.attention, SELF_WEIGHTS)};
     VKF_RETURN_IF_ERROR(
         vkf__state_attention_block(l->tape, &l->block->self, &l->gradients->self, &operands, sizes, &result));
@@ -214,7 +265,10 @@ static vkf_status state_cross(layer *l, const vkf__attention_sizes *sizes)
     const vkf__transformer_operands *from = l->operands;
     vkf__value input, result;
     VKF_RETURN_IF_ERROR(begin_block(l, 1, &input));
-    const vkf__attention_operands operands = {input, from->memory, from->memory, from->memory_mask,
+    const vkf__attention_operands operands = {input,
+                                              from->memory,
+                                              from->memory,
+                                              from->memory_mask,
                                               from->memory_key_mask,
                                               dropout_of(l, from->dropout.attention, CROSS_WEIGHTS)};
     VKF_RETURN_IF_ERROR(

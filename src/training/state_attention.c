@@ -2,57 +2,81 @@
 #include "op/attention_grad.h"
 #include "training/statements.h"
 
-enum { Q, K, V };
+#define PARTS 3u // queries, keys and values
 
-// Heads side by side in compact rows.
-static vkf__heads_span heads_of(const vkf__span *span, uint32_t len, uint32_t heads, uint32_t width)
+typedef struct attention_note {
+    vkf__attention_train_args way;
+    uint32_t firsts[PARTS]; // columns
+} attention_note;
+
+static vkf__span columns_from(const vkf__span *whole, uint64_t count, uint32_t first)
 {
-    return (vkf__heads_span){*span, len * heads * width, heads * width, width};
+    return vkf__span_part(whole, first, count > first ? count - first : 0);
 }
 
-// Where a gradient goes; absent where nobody asks for it.
-static vkf_status gradient_of(vkf__tape *tape, vkf__value value, const vkf__heads_span *like,
-                              vkf__heads_span *out_heads, bool *out_adds)
+// Heads side by side in rows of a value, from column `first` on.
+static vkf__heads_span heads_of(const vkf__tape *tape, vkf__value value, uint32_t first, uint32_t len, uint32_t width)
 {
-    *out_heads = *like;
+    const vkf__tape_value *at = vkf__tape_at(tape, value);
+    return (vkf__heads_span){columns_from(&at->span, at->count, first), len * at->cols, at->cols, width};
+}
+
+// Where a gradient goes; absent where nobody asks for it. Further columns of one value add to what there was before the
+// first of them.
+static vkf_status gradient_of(vkf__tape *tape, const vkf__tape_node *node, uint32_t part, vkf__span *inout_whole,
+                              bool *inout_adds, vkf__heads_span *out_heads)
+{
+    const attention_note *note = vkf__tape_note(tape, node);
+    const vkf__value value = node->operands[part];
+    const uint32_t first = note->firsts[part];
     out_heads->span = (vkf__span){0};
-    *out_adds = false;
-    return vkf__tape_wants(tape, value) ? vkf__tape_gradient(tape, value, &out_heads->span, out_adds) : VKF_OK;
+    if (!vkf__tape_wants(tape, value))
+        return VKF_OK;
+    if (part == 0 || value != node->operands[part - 1] || first == note->firsts[part - 1])
+        VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, value, inout_whole, inout_adds));
+    out_heads->span = columns_from(inout_whole, vkf__tape_at(tape, value)->count, first);
+    return VKF_OK;
 }
 
 static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 {
-    const vkf__attention_train_args *way = vkf__tape_note(tape, node);
+    const vkf__attention_train_args *way = &((const attention_note *)vkf__tape_note(tape, node))->way;
     const vkf__attention_args *forward = &way->forward;
-    vkf__attention_grad_args args = {"attention_grad", *forward, way->dropout, .dout = forward->out,
-                                     .log_sums = way->log_sums};
+    vkf__attention_grad_args args = {"attention_grad", *forward,         way->dropout,     .dout = forward->out,
+                                     .dq = forward->q, .dk = forward->k, .dv = forward->v, .log_sums = way->log_sums};
+    vkf__span whole = {0};
+    bool adds = false;
     args.dout.span = vkf__tape_at(tape, node->out)->gradient;
-    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[Q], &forward->q, &args.dq, &args.accumulate_q));
-    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[K], &forward->k, &args.dk, &args.accumulate_k));
-    VKF_RETURN_IF_ERROR(gradient_of(tape, node->operands[V], &forward->v, &args.dv, &args.accumulate_v));
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node, 0, &whole, &adds, &args.dq));
+    args.accumulate_q = adds;
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node, 1, &whole, &adds, &args.dk));
+    args.accumulate_k = adds;
+    VKF_RETURN_IF_ERROR(gradient_of(tape, node, 2, &whole, &adds, &args.dv));
+    args.accumulate_v = adds;
     return vkf__emit_attention_grad(tape->work, &args);
 }
 
 vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args, const vkf__dropout_state *dropout,
-                                vkf__value q, vkf__value k, vkf__value v, vkf__value *out_value)
+                                const vkf__attention_values *values, vkf__value *out_value)
 {
-    vkf__attention_train_args way = {.forward = *args};
-    vkf__attention_args *forward = &way.forward;
+    const vkf__value q = values->q, k = values->k, v = values->v;
+    attention_note note = {.way.forward = *args, .firsts = {values->q_first, values->k_first, values->v_first}};
+    vkf__attention_train_args *way = &note.way;
+    vkf__attention_args *forward = &way->forward;
     if (dropout)
-        way.dropout = (vkf__attention_dropout){dropout->p, dropout->seed, dropout->stream, dropout->step};
-    VKF_RETURN_IF_ERROR(
-        vkf__tape_result(tape, args->batch * args->q_len, args->heads * args->v_head_dim, out_value));
-    forward->q = heads_of(vkf__tape_span(tape, q), args->q_len, args->heads, args->head_dim);
-    forward->k = heads_of(vkf__tape_span(tape, k), args->k_len, args->kv_heads, args->head_dim);
-    forward->v = heads_of(vkf__tape_span(tape, v), args->k_len, args->kv_heads, args->v_head_dim);
-    forward->out = heads_of(vkf__tape_span(tape, *out_value), args->q_len, args->heads, args->v_head_dim);
-    if (way.dropout.p == 0 && !vkf__tape_wants(tape, q) && !vkf__tape_wants(tape, k) && !vkf__tape_wants(tape, v)) {
+        way->dropout = (vkf__attention_dropout){dropout->p, dropout->seed, dropout->stream, dropout->step};
+    VKF_RETURN_IF_ERROR(vkf__tape_result(tape, args->batch * args->q_len, args->heads * args->v_head_dim, out_value));
+    forward->q = heads_of(tape, q, values->q_first, args->q_len, args->head_dim);
+    forward->k = heads_of(tape, k, values->k_first, args->k_len, args->head_dim);
+    forward->v = heads_of(tape, v, values->v_first, args->k_len, args->v_head_dim);
+    forward->out = heads_of(tape, *out_value, 0, args->q_len, args->v_head_dim);
+    if (way->dropout.p == 0 && !vkf__tape_wants(tape, q) && !vkf__tape_wants(tape, k) && !vkf__tape_wants(tape, v)) {
         VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, forward));
     } else {
         const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
-        VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way.log_sums));
-        VKF_RETURN_IF_ERROR(vkf__emit_attention_train(tape->work, &way));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way->log_sums));
+        VKF_RETURN_IF_ERROR(vkf__emit_attention_train(tape->work, way));
     }
     const vkf__tape_node node = {back, *out_value, {q, k, v}, 0, NULL};
-    return vkf__tape_state(tape, &node, &way, sizeof way);
+    return vkf__tape_state(tape, &node, &note, sizeof note);
 }

@@ -99,12 +99,17 @@ typedef struct vkf__extra_rows {
 VKF_MUST_CHECK vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *label, vkf__value x,
                                                 const vkf__extra_rows *extra, vkf__value *out_value);
 
-// Fused attention over heads side by side in the rows of q (batch * q_len, heads * head_dim), k (batch * k_len,
-// kv_heads * head_dim) and v. Of `args` label, sizes, masks and scale count; the operands are set here. `dropout`,
-// which may be NULL, is of the weights.
+// Queries, keys and values: heads side by side in the rows of q (batch * q_len, ..), k (batch * k_len, ..) and v, from
+// a column on. They may be columns of one value, which are then all columns that it has.
+typedef struct vkf__attention_values {
+    vkf__value q, k, v;
+    uint32_t q_first, k_first, v_first;
+} vkf__attention_values;
+// Fused attention. Of `args` label, sizes, masks and scale count; the operands are set here. `dropout`, which may be
+// NULL, is of the weights.
 VKF_MUST_CHECK vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args,
-                                               const vkf__dropout_state *dropout, vkf__value q, vkf__value k,
-                                               vkf__value v, vkf__value *out_value);
+                                               const vkf__dropout_state *dropout, const vkf__attention_values *values,
+                                               vkf__value *out_value);
 
 // The losses of rows of logits, (rows, 1), at the root of a tape: vkf__tape_back() goes back from the gradient of
 // factor * (their sum). It takes the logits' place, unless they are a leaf with one of its own; so nothing else reads

@@ -95,6 +95,7 @@ vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const vo
     tape->nodes[tape->node_count] = *node;
     tape->nodes[tape->node_count].prefix = tape->work->prefix;
     tape->nodes[tape->node_count++].note = tape->note_bytes;
+    vkf__tape_at(tape, node->out)->statement = tape->node_count;
     if (note_bytes > 0)
         memcpy(tape->notes + tape->note_bytes, note, note_bytes);
     tape->note_bytes += room;
@@ -106,7 +107,7 @@ void vkf__tape_seed(vkf__tape *tape, vkf__value value, const vkf__span *gradient
     vkf__tape_value *at = vkf__tape_at(tape, value);
     assert(!at->begun);
     at->gradient = *gradient;
-    at->begun = at->borrowed = true;
+    at->begun = at->borrowed = at->given = true;
 }
 
 static vkf_status emit_copy(vkf__tape *tape, const vkf__tape_value *of, const vkf__span *from, const vkf__span *to,
@@ -127,14 +128,28 @@ static vkf_status emit_copy(vkf__tape *tape, const vkf__tape_value *of, const vk
     return vkf__emit_copy(tape->work, &copy);
 }
 
+// Whether nobody reads a borrowed gradient again: the way back has left all statements behind whose results hold it.
+static bool is_left(const vkf__tape *tape, const vkf__tape_value *of)
+{
+    for (size_t i = 0; i < tape->value_count; i++) {
+        const vkf__tape_value *value = &tape->values[i];
+        const bool holds = value->gradient.buffer == of->gradient.buffer && value->gradient.temp == of->gradient.temp &&
+                           value->gradient.offset_bytes == of->gradient.offset_bytes && vkf__present(&value->gradient);
+        if (holds && (value->given || (value != of && value->statement <= tape->at_statement)))
+            return false;
+    }
+    return true;
+}
+
 vkf_status vkf__tape_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_span, bool *out_adds)
 {
     vkf__tape_value *at = vkf__tape_at(tape, value);
     const vkf__span before = at->gradient;
+    const bool copies = at->borrowed && !is_left(tape, at);
     *out_adds = at->begun;
-    if (!vkf__present(&at->gradient) || at->borrowed)
+    if (!vkf__present(&at->gradient) || copies)
         VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, at->count, &at->gradient));
-    if (at->borrowed)
+    if (copies)
         VKF_RETURN_IF_ERROR(emit_copy(tape, at, &before, &at->gradient, 1, 0));
     at->begun = true;
     at->borrowed = false;
@@ -162,6 +177,7 @@ vkf_status vkf__tape_back(vkf__tape *tape)
         const vkf__tape_node *node = &tape->nodes[i];
         const vkf__tape_value *out = vkf__tape_at(tape, node->out);
         tape->work->prefix = node->prefix;
+        tape->at_statement = i + 1;
         if (out->wanted && out->begun)
             VKF_RETURN_IF_ERROR(node->back(tape, node));
     }

@@ -25,6 +25,8 @@ typedef struct vkf__tape_value {
     bool wanted;         // somebody asks for its gradient
     bool begun;          // the gradient has contributions
     bool borrowed;       // it is another value's, or the caller's, and only read
+    bool given;          // it is the caller's
+    size_t statement;    // whose result it is, counted from 1; 0: a leaf
 } vkf__tape_value;
 
 #define VKF_TAPE_OPERANDS 4
@@ -48,6 +50,7 @@ typedef struct vkf__tape {
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;
     size_t node_count, node_capacity;
+    size_t at_statement; // on the way back: the one whose gradients are emitted, counted from 1
     unsigned char *notes;
     size_t note_bytes, note_capacity;
 } vkf__tape;

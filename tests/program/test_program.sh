@@ -9,7 +9,8 @@ command_line() {
     expect 0 "version" --version
     expect 0 "help" --help
     for command in info run eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
-        "bench norm" "bench permute" "bench layer" "bench model" "bench decode" "bench copy" "bench fma"; do
+        "bench norm" "bench permute" "bench layer" "bench backward" "bench model" "bench decode" "bench train" \
+        "bench copy" "bench fma"; do
         # shellcheck disable=SC2086
         expect 0 "$command --help" $command --help
         grep -q -- '--device' "$work/out" || fail "$command --help lists no --device"
@@ -205,6 +206,8 @@ benchmarks() {
         expect 0 "encoder layer" bench layer --kind encoder --d-model 16 --heads 2 --ff 32 --len 5 --details $options
         expect 0 "decoder layer" bench layer --kind decoder --d-model 16 --heads 2 --ff 32 --len 5 --memory-len 3 \
             --batch 2 --json $options
+        expect 0 "a layer both ways" bench backward --d-model 16 --heads 2 --ff 32 --len 5 --json $options
+        grep -q '^{"op":"backward","shape":{"batch":1,"len":5,.*' "$work/out" || fail "backward --json: no such object"
         expect 1 "gemm beyond any memory" bench gemm --m 16777216 --n 16777216 --k 16777216 $options
         expect 1 "attention beyond any memory" bench attention --batch 65536 --heads 4096 --q-len 1048576 \
             --head-dim 4096 $options

@@ -48,7 +48,9 @@ set(vkf_train_self_tests attention_grad layer_norm_grad column_sum softmax_grad 
     activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
 set(vkf_train_operators ${vkf_train_self_tests} attention_train attention_grad_pair attention_grad_pack norm_stats)
 set(vkf_train_families attention_grad grad_flat grad_rows train)
-set(vkf_train_kernels attention_train attention_grad attention_grad_pair attention_grad_pack layer_norm_grad layer_norm_grad_subgroup norm_stats norm_stats_subgroup column_sum softmax_grad
+set(vkf_train_kernels attention_train attention_grad attention_grad_pair attention_grad_pack attention_train_address
+    attention_grad_address attention_grad_pair_address attention_grad_pack_row
+    layer_norm_grad layer_norm_grad_subgroup norm_stats norm_stats_subgroup column_sum softmax_grad
     softmax_grad_subgroup cross_entropy total clip adam sgd
     activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
 set(vkf_train_sources training/*.c base/id_order.c kernel/work_part.c api/public_train.c

@@ -121,7 +121,7 @@ _vkformer() {
             ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)
-            words="gemm gemv attention mha softmax norm permute layer model decode copy fma"
+            words="gemm gemv attention mha softmax norm permute layer backward model decode train copy fma"
             for word in "${COMP_WORDS[@]:2}"; do
                 case $word in
                 gemm) words="$measuring --m --n --k --weights --transpose-b" ;;
@@ -131,10 +131,11 @@ _vkformer() {
                 softmax) words="$measuring --rows --cols" ;;
                 norm) words="$measuring --rows --dim --residual" ;;
                 permute) words="$measuring --batch --len --heads --head-dim --merge" ;;
-                layer)
+                layer | backward)
                     words="$measuring --activation --kind --d-model --heads --ff --len --memory-len --batch --details"
                     ;;
                 model | decode) words="$measuring $model" ;;
+                train) words="$measuring $model --details" ;;
                 copy) words="$measuring --mib" ;;
                 fma) words="$measuring --invocations --rounds --chains" ;;
                 *) continue ;;
