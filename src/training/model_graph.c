@@ -83,7 +83,7 @@ static vkf__transformer_block block_of(const vkf__statement *s, const vkf__weigh
 }
 
 static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t index, vkf__value memory,
-                              vkf__value *inout_x)
+                              const vkf__score_bias *bias, vkf__value *inout_x)
 {
     const vkf__model_graph *graph = s->graph;
     const uint32_t len = s->sizes->len[side];
@@ -95,7 +95,8 @@ static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t 
         const vkf__transformer_block twin = block_of(s, graph->gradients, side, index);
         gradients = vkf__transformer_gradients_of(&twin);
     }
-    vkf__transformer_operands operands = {.x = *inout_x, .memory = memory, .dropout = graph->dropout};
+    vkf__transformer_operands operands = {.x = *inout_x, .memory = memory, .dropout = graph->dropout,
+                                         .bias = *bias};
     operands.dropout.stream = stream_of(&graph->model->config, side, index);
     if (side == VKF_SIDE_SOURCE)
         operands.key_mask = graph->inputs.source_lengths;
@@ -109,9 +110,11 @@ static vkf_status state_layers(vkf__statement *s, vkf__graph_side side, uint32_t
                                vkf__value *inout_x)
 {
     const uint32_t first = side == VKF_SIDE_TARGET ? s->graph->model->config.num_encoder_layers : 0;
+    vkf__score_bias bias;
+    VKF_RETURN_IF_ERROR(vkf__state_side_bias(s, side, &bias));
     for (uint32_t i = 0; i < layers; i++) {
         s->tape->work->prefix = s->graph->layer_names[first + i];
-        VKF_RETURN_IF_ERROR(state_layer(s, side, i, memory, inout_x));
+        VKF_RETURN_IF_ERROR(state_layer(s, side, i, memory, &bias, inout_x));
     }
     s->tape->work->prefix = NULL;
     return VKF_OK;

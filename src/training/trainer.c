@@ -123,7 +123,8 @@ static uint32_t most_rows(const vkf_trainer *t)
     const vkf_model_config *config = &t->model->config;
     const vkf__weights *weights = &t->model->weights;
     const uint32_t rows[] = {config->source_vocab, config->target_vocab, config->token_types,
-                             weights->source.positions.shape[0], weights->target.positions.shape[0]};
+                             config->relative_buckets, weights->source.positions.shape[0],
+                             weights->target.positions.shape[0]};
     uint32_t most = 1;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         most = rows[i] > most ? rows[i] : most;

@@ -152,7 +152,7 @@ static void test_gradients_are_the_loss_slopes(void **state)
     static const char *const directories[] = {DEMO, PRETRAINED "gpt2", PRETRAINED "llama", PRETRAINED "qwen3",
         PRETRAINED "gpt_neox", PRETRAINED "mistral", PRETRAINED "bart", PRETRAINED "marian",
         PRETRAINED "bert-sequence-classification", PRETRAINED "roberta-token-classification",
-        PRETRAINED "modernbert-sequence-classification", PRETRAINED "distilbert-masked-lm"};
+        PRETRAINED "modernbert-sequence-classification", PRETRAINED "distilbert-masked-lm", PRETRAINED "t5"};
     const vkf_trainer_desc desc = {0}, contrastive = {.loss = VKF_TRAIN_LOSS_CONTRASTIVE};
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
         check_slopes(*state, directories[i], &desc);

@@ -192,7 +192,7 @@ static vkf_status emit_sdpa(vkf__work *work, const void *args)
     VKF_RETURN_IF_ERROR(state_heads(s, &s->query, a->heads, a->q_len, a->head_dim, &q));
     VKF_RETURN_IF_ERROR(state_heads(s, &s->key, a->kv_heads, a->k_len, a->head_dim, &k));
     VKF_RETURN_IF_ERROR(state_heads(s, &s->value, a->kv_heads, a->k_len, a->v_head_dim, &v));
-    VKF_RETURN_IF_ERROR(vkf__state_attention(&s->g->tape, a, NULL, q, k, v, &out));
+    VKF_RETURN_IF_ERROR(vkf__state_attention(&s->g->tape, a, NULL, &(vkf__score_bias){0}, q, k, v, &out));
     VKF_RETURN_IF_ERROR(vkf__eval_state_permute(&s->g->tape, out, &apart, &out));
     return vkf__eval_state_output(s->g, out, &s->output);
 }
