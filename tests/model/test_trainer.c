@@ -57,8 +57,8 @@ static void open_trained(trained *t, vkf_test_gpu *gpu, const char *directory, c
     const vkf_model_desc model = {.directory = directory, .trainable = true};
     vkf_trainer_desc desc = *settings;
     desc.max_batch = BATCH;
-    desc.max_source_len = SOURCE;
-    desc.max_target_len = TARGET;
+    desc.max_source_len = SOURCE + 2;
+    desc.max_target_len = TARGET + 1;
     if (desc.rate == 0)
         desc.rate = 1e-3;
     *t = (trained){.gpu = gpu};
@@ -159,10 +159,52 @@ static void test_gradients_are_the_loss_slopes(void **state)
     check_slopes(*state, PRETRAINED "sentence-mean", &contrastive);
 }
 
+// The mean of -log(probability) of the labels but -100, from a session's logits.
+static double loss_by_session(trained *t)
+{
+    const uint32_t classes = t->model->config.target_vocab;
+    const vkf_session_desc desc = {.max_batch = BATCH, .max_source_len = SOURCE, .max_target_len = TARGET,
+                                   .max_logit_rows = TARGET};
+    float *logits = calloc((size_t)BATCH * TARGET * classes, sizeof *logits);
+    vkf_session *session = NULL;
+    double sum = 0;
+    assert_non_null(logits);
+    must(t->gpu, vkf_session_create(t->model, &desc, &session));
+    const vkf_encode_args source = {.batch = BATCH, .source_len = SOURCE, .source_ids = t->source,
+                                    .source_lengths = t->lengths};
+    must(t->gpu, vkf_session_encode(session, &source));
+    const vkf_decode_args target = {.target_len = TARGET, .target_ids = t->target, .out_logits = logits};
+    must(t->gpu, vkf_session_decode(session, &target));
+    for (int row = 0; row < BATCH * TARGET; row++) {
+        double exponentials = 0;
+        for (uint32_t i = 0; i < classes; i++)
+            exponentials += exp((double)logits[(size_t)row * classes + i]);
+        sum += row == 1 ? 0 : log(exponentials) - (double)logits[(size_t)row * classes + (uint32_t)t->labels[row]];
+    }
+    vkf_session_destroy(&session);
+    free(logits);
+    return sum / (BATCH * TARGET - 1);
+}
+
+static void test_the_loss_is_that_of_a_session(void **state)
+{
+    static const char *const directories[] = {PRETRAINED "t5", PRETRAINED "marian"};
+    const vkf_trainer_desc desc = {0};
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        trained t;
+        open_trained(&t, *state, directories[i], &desc);
+        const double found = loss_of(&t), expected = loss_by_session(&t);
+        if (!(fabs(found - expected) <= 1e-4))
+            fail_msg("%s: a loss of %g, and %g by a session", directories[i], found, expected);
+        close_trained(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients_are_the_loss_slopes),
+        cmocka_unit_test(test_the_loss_is_that_of_a_session),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }
