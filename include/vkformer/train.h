@@ -36,6 +36,30 @@ typedef enum vkf_train_loss {
     VKF_TRAIN_LOSS_COUNT
 } vkf_train_loss;
 
+// Trainers that share the batches of each step and add up their gradients, so that all of them take the same step:
+// usually one in a process, each with a device. They are made alike, of models with the same weights, and call
+// vkf_trainer_step() as often, each with as many batches. A trainer that fails leaves the others waiting, so whoever
+// runs them ends them all.
+//
+// The callbacks are called by vkf_trainer_step(), by all trainers in the same order. False says that the exchange has
+// failed, which gives VKF_ERROR_CANCELLED. Results have to be the same bits everywhere.
+typedef struct vkf_train_exchange {
+    uint32_t index, count; // this trainer's number, of how many
+    // Begins to add up `count` values of all trainers, element by element and in place, and returns at once. They stay
+    // where they are until finish(); several may be under way. There are 2^28 at most.
+    bool (*begin)(void *user, float *values, uint64_t count);
+    // Optional. Is called again and again while the device works, to keep going what has begun.
+    void (*progress)(void *user);
+    // Waits for all that has begun.
+    bool (*finish)(void *user);
+    // Adds up a few numbers of all trainers.
+    bool (*sum)(void *user, double *values, uint32_t count);
+    void *user;
+    // Gradients are added up when so many bytes of them are complete, on the way back through the layers; 0: 8 MiB
+    uint64_t bucket_bytes;
+    uint64_t reserved[4]; // 0; room for members of later versions
+} vkf_train_exchange;
+
 // All zero but sizes and rate: AdamW as PyTorch has it, of all parameters, without dropout.
 typedef struct vkf_trainer_desc {
     uint32_t max_batch;                      // sequences of a batch
@@ -69,7 +93,19 @@ typedef struct vkf_trainer_desc {
     // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
     // time.
     bool recompute;
-    uint32_t reserved[64]; // 0; room for members of later versions
+
+    // LoRA (Hu et al. 2021): beside the weights W (out, in) of projections, which stay as they are, two small matrices
+    // learn: y = x W^T + lora_alpha / lora_rank * dropout(x) A^T B^T, A (lora_rank, in), B (out, lora_rank). The other
+    // parameters are frozen but for those that `trained` names. Sessions over the model do not see an adapter: save it,
+    // and load the model with it (vkf_model_desc.adapter_directory).
+    uint32_t lora_rank;     // 0: none
+    float lora_alpha;       // 0: 2 * lora_rank
+    float lora_dropout;     // of the projections' inputs, on their way to A
+    uint32_t lora_target_count;
+    const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
+    // Optional: the trainers that this one shares its steps with. The struct is copied.
+    const vkf_train_exchange *exchange;
+    uint32_t reserved[56]; // 0; room for members of later versions
 } vkf_trainer_desc;
 
 typedef struct vkf_trainer vkf_trainer;
@@ -90,7 +126,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vk
 
 // A batch. Arrays are on the host and used only during the call. Ids of padding may be any that the model has.
 typedef struct vkf_train_batch {
-    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it.
+    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers share
+    // a step and this one has no part in it.
     uint32_t batch;
     uint32_t source_len;       // S, SEQ2SEQ and ENCODER
     const int32_t *source_ids; // (B, S)
@@ -116,9 +153,11 @@ typedef struct vkf_train_result {
 // A step over batches whose gradients are added: the loss is the mean of the labels of all of them, whatever their
 // sizes. The same seed, device and batches give the same bits. Where the loss is not finite, nothing is changed. Where
 // gradients are not, the parameters keep their values, and the result says so; the caller decides how many such steps
-// are too many. Statuses: INVALID_ARGUMENT (an id, a label or a length out of range: the message says where; no label
-// counts), TOO_LARGE (beyond the trainer's sizes), NOT_FINITE (a loss; the message names the step and the first tensor
-// that is not finite), OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+// are too many. Trainers that share a step have the loss and the labels of all as their result, and each takes other
+// random numbers; of CONTRASTIVE a batch is compared within itself. Statuses: INVALID_ARGUMENT (an id, a label or a
+// length out of range: the message says where; no label counts; trainers that share a step differ in their weights),
+// TOO_LARGE (beyond the trainer's sizes), NOT_FINITE (a loss; the message names the step and the first tensor that is
+// not finite), OUT_OF_HOST_MEMORY, CANCELLED (the exchange between trainers failed), DEVICE_LOST, VULKAN.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_step(vkf_trainer *trainer, const vkf_train_batch *batches,
                                                       uint32_t batch_count, vkf_train_result *out_result);
 // The loss of a batch as it is, without dropout and without a change. Statuses: as above.
@@ -144,6 +183,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 // checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or an empty directory.
 // Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
+// Writes what lora_rank has trained as PEFT saves it, adapter_config.json and adapter_model.safetensors, for PEFT and
+// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory. Parameters
+// that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
+// INVALID_ARGUMENT (the trainer has no adapter), UNSUPPORTED (a tensor of `trained` that the model's file has fused or
+// transposed; the message names it), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory);
 // Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have
 // to be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a
 // broken one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY,

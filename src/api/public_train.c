@@ -13,6 +13,7 @@ static vkf_trainer_desc completed(const vkf_trainer_desc *desc)
     full.beta1 = desc->beta1 == 0.0 ? 0.9 : desc->beta1;
     full.beta2 = desc->beta2 == 0.0 ? 0.999 : desc->beta2;
     full.eps = desc->eps == 0.0 ? 1e-8 : desc->eps;
+    full.lora_alpha = desc->lora_alpha == 0.0f ? 2.0f * (float)desc->lora_rank : desc->lora_alpha;
     return full;
 }
 
@@ -52,6 +53,28 @@ static vkf_status check_shares(const vkf__host *host, const vkf_trainer_desc *de
     return VKF_OK;
 }
 
+static vkf_status check_lora(const vkf__host *host, const vkf_trainer_desc *desc)
+{
+    if (desc->lora_rank == 0 && (desc->lora_targets || desc->lora_dropout != 0 || desc->lora_alpha != 0))
+        return refuse(host, "lora_targets, lora_alpha or lora_dropout go with lora_rank, which is 0");
+    if (!is_share(desc->lora_dropout) || !(desc->lora_alpha >= 0) || !isfinite(desc->lora_alpha))
+        return refuse(host, "lora_dropout is not from 0 to below 1, or lora_alpha is negative or not finite");
+    if (desc->lora_target_count > 0 && !desc->lora_targets)
+        return refuse(host, "lora_targets is NULL");
+    return VKF_OK;
+}
+
+static vkf_status check_exchange(const vkf__host *host, const vkf_train_exchange *exchange)
+{
+    if (!exchange)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__check_reserved(host, "vkf_trainer_create", "vkf_train_exchange", exchange->reserved,
+                                            sizeof exchange->reserved));
+    if (exchange->index >= exchange->count || !exchange->begin || !exchange->finish || !exchange->sum)
+        return refuse(host, "of the exchange index is not below count, or begin, finish or sum is NULL");
+    return VKF_OK;
+}
+
 static vkf_status check_desc(const vkf_model *model, const vkf_trainer_desc *desc)
 {
     const vkf__host *host = &model->context->host;
@@ -65,6 +88,8 @@ static vkf_status check_desc(const vkf_model *model, const vkf_trainer_desc *des
         return refuse(host, "trained is NULL");
     VKF_RETURN_IF_ERROR(check_rates(host, desc));
     VKF_RETURN_IF_ERROR(check_shares(host, desc));
+    VKF_RETURN_IF_ERROR(check_lora(host, desc));
+    VKF_RETURN_IF_ERROR(check_exchange(host, desc->exchange));
     return vkf__graph_check(host, &model->config, desc);
 }
 
@@ -198,6 +223,14 @@ vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory)
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_save");
     return status == VKF_OK ? vkf__trainer_save(trainer, directory) : status;
+}
+
+vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory)
+{
+    if (!trainer || !directory)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_save_adapter");
+    return status == VKF_OK ? vkf__trainer_save_adapter(trainer, directory) : status;
 }
 
 vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory)

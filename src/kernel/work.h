@@ -236,6 +236,11 @@ VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission 
 // Records built.command_buffer again. Its last submission must have ended.
 VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
+// Records the nodes [begin, end) of a work that was recorded as a whole, without timestamps: for parts that are
+// submitted one behind the other, while somebody takes what each has left.
+VKF_MUST_CHECK vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin,
+                                                uint32_t end);
+
 // Whether the work's own command buffer writes timestamps.
 bool vkf__work_timed(const vkf__work *work);
 

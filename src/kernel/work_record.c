@@ -135,13 +135,17 @@ vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
     return vkf__work_record_again(work);
 }
 
-static vkf_status record_alone(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
+vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin, uint32_t end)
 {
     vkf__device *device = &work->context->device;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
     barrier_before(device, command_buffer);
-    record_node(work, command_buffer, index);
+    for (uint32_t i = begin; i < end; i++) {
+        if (i > begin && work->built.nodes[i].barrier)
+            barrier_between(device, command_buffer);
+        record_node(work, command_buffer, i);
+    }
     barrier_after(device, command_buffer);
     VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(command_buffer));
     return VKF_OK;
@@ -151,6 +155,6 @@ vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint
 {
     if (work->built.single == VK_NULL_HANDLE)
         VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &work->built.single));
-    VKF_RETURN_IF_ERROR(record_alone(work, work->built.single, index));
+    VKF_RETURN_IF_ERROR(vkf__work_record_part(work, work->built.single, index, index + 1));
     return vkf__submission_run(submission, &work->built.single, 1);
 }

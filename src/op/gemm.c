@@ -368,8 +368,7 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
     const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     bool shared = args->b_outer == 0 && args->b_inner == 0;
-    if (args->keep_layout || args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK ||
-        args->n < VKF_GEMM_PANEL ||
+    if (args->keep_layout || args->b.panels || !shared || args->m < MIN_ROWS_TO_PACK || args->n < VKF_GEMM_PANEL ||
         vkf__packed_elements(args->n, args->k) * vkf_dtype_size(args->b.dtype) >
             selector.caps->max_storage_buffer_range)
         return false;

@@ -2,6 +2,7 @@
 #include "training/layers.h"
 
 #include "layer/projection.h"
+#include "training/lora.h"
 
 // A parameter with its gradient; no value where the parameter is absent.
 static vkf_status parameter(vkf__tape *tape, const vkf__span *span, const vkf__span *gradient, uint32_t rows,
@@ -23,7 +24,8 @@ static vkf_status state_linear(vkf__tape *tape, const linear_spans *spans, vkf__
     VKF_RETURN_IF_ERROR(
         parameter(tape, spans->weight, spans->weight_gradient, spans->out, spans->in, &linear.weight));
     VKF_RETURN_IF_ERROR(parameter(tape, spans->bias, spans->bias_gradient, 1, spans->out, &linear.bias));
-    return vkf__state_linear(tape, spans->label, x, &linear, out_value);
+    VKF_RETURN_IF_ERROR(vkf__state_linear(tape, spans->label, x, &linear, out_value));
+    return tape->lora ? vkf__state_lora(tape, spans->weight, x, out_value) : VKF_OK;
 }
 
 // A norm of each head, and its rotation by position.

@@ -12,6 +12,11 @@ static uint32_t stream_of(const vkf_model_config *config, vkf__graph_side side, 
     return VKF_LAYER_STREAMS * (VKF_SIDE_COUNT + first + layer);
 }
 
+uint32_t vkf__graph_streams(const vkf_model_config *config)
+{
+    return VKF_LAYER_STREAMS * (VKF_SIDE_COUNT + config->num_encoder_layers + config->num_decoder_layers);
+}
+
 vkf_status vkf__state_parameter(vkf__statement *s, const vkf_tensor *tensor, const vkf_tensor *gradient,
                                 vkf__value *out_value)
 {
@@ -105,6 +110,68 @@ static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t 
     return vkf__state_transformer_layer(s->tape, &block, &gradients, &operands, &self, &cross, inout_x);
 }
 
+// ---- layers that are computed again
+
+typedef struct layer_note {
+    const vkf__model_graph *graph;
+    const vkf__graph_sizes *sizes;
+    vkf__graph_side side;
+    uint32_t index;
+    vkf__score_bias bias;
+} layer_note;
+
+// States a layer on the other tape. What it reads, the stream, memory and bias, are leaves there, and on the way back
+// their gradients are added to where those of `tape` are.
+static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf__value operands[3], bool back,
+                              vkf__value *out_value)
+{
+    vkf__tape *again = note->graph->again;
+    vkf__statement s = {again, note->graph, note->sizes, .table_count = 0};
+    vkf__value read[3] = {0};
+    vkf__score_bias bias = note->bias;
+    vkf__tape_begin(again, tape->work);
+    again->lora = tape->lora;
+    for (size_t i = 0; i < 3; i++) {
+        if (!operands[i])
+            continue;
+        const vkf__tape_value at = *vkf__tape_at(tape, operands[i]);
+        vkf__span gradient = {0};
+        bool adds = false;
+        if (back && at.wanted)
+            VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, operands[i], &gradient, &adds));
+        VKF_RETURN_IF_ERROR(vkf__tape_leaf(again, &at.span, &gradient, at.rows, at.cols, &read[i]));
+        vkf__tape_at(again, read[i])->begun = adds;
+    }
+    bias.value = read[2];
+    *out_value = read[0];
+    return state_layer(&s, note->side, note->index, read[1], &bias, out_value);
+}
+
+static vkf_status again_back(vkf__tape *tape, const vkf__tape_node *node)
+{
+    const layer_note *note = vkf__tape_note(tape, node);
+    vkf__value result;
+    VKF_RETURN_IF_ERROR(state_again(tape, note, node->operands, true, &result));
+    vkf__tape_seed(note->graph->again, result, &vkf__tape_at(tape, node->out)->gradient);
+    return vkf__tape_back(note->graph->again);
+}
+
+static vkf_status state_without_activations(vkf__statement *s, vkf__graph_side side, uint32_t index, vkf__value memory,
+                                            const vkf__score_bias *bias, vkf__value *inout_x)
+{
+    const layer_note note = {s->graph, s->sizes, side, index, *bias};
+    vkf__tape_node node = {again_back, 0, {*inout_x, memory, bias->value}, 0, NULL};
+    vkf__value result;
+    VKF_RETURN_IF_ERROR(state_again(s->tape, &note, node.operands, false, &result));
+    const vkf__tape_value made = *vkf__tape_at(s->graph->again, result);
+    VKF_RETURN_IF_ERROR(vkf__tape_leaf(s->tape, &made.span, &(vkf__span){0}, made.rows, made.cols, inout_x));
+    node.out = *inout_x;
+    VKF_RETURN_IF_ERROR(vkf__tape_state(s->tape, &node, &note, sizeof note));
+    // The layer's own parameters ask for gradients, too.
+    vkf__tape_at(s->tape, *inout_x)->wanted |= made.wanted;
+    return VKF_OK;
+}
+
 // All layers of a side.
 static vkf_status state_layers(vkf__statement *s, vkf__graph_side side, uint32_t layers, vkf__value memory,
                                vkf__value *inout_x)
@@ -114,7 +181,8 @@ static vkf_status state_layers(vkf__statement *s, vkf__graph_side side, uint32_t
     VKF_RETURN_IF_ERROR(vkf__state_side_bias(s, side, &bias));
     for (uint32_t i = 0; i < layers; i++) {
         s->tape->work->prefix = s->graph->layer_names[first + i];
-        VKF_RETURN_IF_ERROR(state_layer(s, side, i, memory, &bias, inout_x));
+        VKF_RETURN_IF_ERROR(s->graph->again ? state_without_activations(s, side, i, memory, &bias, inout_x)
+                                            : state_layer(s, side, i, memory, &bias, inout_x));
     }
     s->tape->work->prefix = NULL;
     return VKF_OK;

@@ -43,10 +43,15 @@ typedef struct vkf__model_graph {
     vkf__loss_state loss;                       // labels are the inputs'
     float contrastive_scale;                    // 0: the loss is of labels
     vkf__layer_dropout dropout;                 // its stream is not used
+    // Layers are stated on this tape, and once more on the way back: of their activations nothing is kept. NULL: all
+    // are.
+    vkf__tape *again;
     vkf__span choices;                          // i32, (labels): the most probable label of each; absent: not asked for
     char (*layer_names)[VKF_LAYER_NAME_MAX];    // prefixes of labels, the encoder's first: "decoder.0."
 } vkf__model_graph;
 
+// How many streams of random numbers a model's dropout has: those of others follow.
+uint32_t vkf__graph_streams(const vkf_model_config *config);
 // How many labels a batch has, and how many logits each.
 uint32_t vkf__graph_labels(const vkf__model_graph *graph, const vkf__graph_sizes *sizes);
 uint32_t vkf__graph_classes(const vkf__model_graph *graph, const vkf__graph_sizes *sizes);

@@ -188,7 +188,7 @@ static vkf_status make_buffer(vkf_context *context, uint64_t bytes, const char *
 
 static vkf_status place_stand_ins(vkf_context *context, const layout *l, vkf__parameters *p)
 {
-    VKF_ALLOC_OR_RETURN(&context->host, p->stand_ins, 2 * l->buffer_count);
+    VKF_ALLOC_OR_RETURN(&context->host, p->stand_ins, 2 * l->buffer_count + VKF_ADDED_BUFFERS);
     for (size_t i = 0; i < l->buffer_count; i++) {
         p->gradients.buffers[i] = &p->stand_ins[2 * i];
         p->moment_buffers[i] = &p->stand_ins[2 * i + 1];
@@ -198,8 +198,9 @@ static vkf_status place_stand_ins(vkf_context *context, const layout *l, vkf__pa
 
 static vkf_status make_buffers(vkf_context *context, const layout *l, bool shape, vkf__parameters *p)
 {
-    VKF_ALLOC_OR_RETURN(&context->host, p->gradients.buffers, l->buffer_count);
-    VKF_ALLOC_OR_RETURN(&context->host, p->moment_buffers, l->buffer_count);
+    // One more is for what vkf__parameters_add() adds.
+    VKF_ALLOC_OR_RETURN(&context->host, p->gradients.buffers, l->buffer_count + 1);
+    VKF_ALLOC_OR_RETURN(&context->host, p->moment_buffers, l->buffer_count + 1);
     p->gradients.buffer_count = l->buffer_count;
     if (shape)
         return place_stand_ins(context, l, p);
@@ -352,6 +353,8 @@ void vkf__parameters_free(vkf__parameters *p)
         vkf__buffer_destroy(&p->moment_buffers[i]);
     if (p->stand_ins)
         p->gradients.buffer_count = 0;
+    else
+        vkf__buffer_destroy(&p->added);
     vkf__free(&context->host, p->stand_ins);
     vkf__free(&context->host, p->moment_buffers);
     vkf__free(&context->host, p->ranges);

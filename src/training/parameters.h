@@ -32,7 +32,9 @@ typedef struct vkf__parameters {
     size_t range_count;
     uint32_t moments;            // floats per element
     vkf_buffer **moment_buffers; // gradients.buffer_count
-    vkf_buffer *stand_ins;       // of vkf__parameters_shape(): all those buffers
+    vkf_buffer *added;           // values of what is not the model's
+    uint64_t added_bytes;
+    vkf_buffer *stand_ins; // of vkf__parameters_shape(): all those buffers
 } vkf__parameters;
 
 // Whether a name is of a pattern: * stands for any bytes, ? for one.
@@ -48,6 +50,20 @@ void vkf__parameters_free(vkf__parameters *parameters);
 // The same without memory: buffers that a plan tells apart, and nothing more.
 VKF_MUST_CHECK vkf_status vkf__parameters_shape(vkf_model *model, const char *const *patterns, size_t pattern_count,
                                                 uint32_t moments, vkf__parameters *out_parameters);
+
+#define VKF_ADDED_BUFFERS 3 // values, gradients, moments
+
+// A matrix that trains beside the model's parameters, and begins as zeros. Its name lives as long as they.
+typedef struct vkf__added_parameter {
+    const char *name;
+    uint32_t rows, cols;
+} vkf__added_parameter;
+// Adds such matrices, once, behind the items and ranges that are there. `shape`: without memory. Statuses: TOO_LARGE,
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__parameters_add(vkf__parameters *parameters, const vkf__added_parameter *added,
+                                              size_t count, bool shape);
+// Adds to plan->weights_bytes what these take.
+VKF_MUST_CHECK vkf_status vkf__parameters_plan_added(const vkf__parameters *parameters, vkf_memory_plan *plan);
 
 // Adds what that would allocate to plan->weights_bytes. The model may be one that vkf__model_shape() made.
 VKF_MUST_CHECK vkf_status vkf__parameters_plan(const vkf_model *model, const char *const *patterns,

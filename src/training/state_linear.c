@@ -1,19 +1,26 @@
 // Linear layers, and products of two values, on a tape.
+#include "base/size.h"
 #include "op/column_sum.h"
+#include "op/copy.h"
 #include "op/gemm.h"
+#include "shared/gemm.h"
 #include "training/statements.h"
 
-// A product reads b where a layer has its weight. Its factor is the note.
+// A product reads b where a layer has its weight.
 enum { X, WEIGHT, BIAS };
 
-static float factor_of(const vkf__tape *tape, const vkf__tape_node *node)
-{
-    return *(const float *)vkf__tape_note(tape, node);
-}
+typedef struct product_note {
+    float factor;
+    bool keep_layout; // b has other rows in other runs, for which kernels are not chosen in another layout
+} product_note;
+
+// With less depth, turning a factor first does not pay.
+#define MIN_DEPTH_TO_TURN 32u
 
 // dx (rows, in) = factor dy (rows, out) weight (out, in)
 static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
 {
+    const product_note *note = vkf__tape_note(tape, node);
     const vkf__tape_value *weight = vkf__tape_at(tape, node->operands[WEIGHT]);
     vkf__gemm_args product = {
         .label = "linear_grad",
@@ -26,8 +33,8 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
         .lda = out->cols,
         .ldb = weight->cols,
         .ldd = weight->cols,
-        .alpha = factor_of(tape, node),
-        .keep_layout = true,
+        .alpha = note->factor,
+        .keep_layout = note->keep_layout,
     };
     bool adds;
     VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[X], &product.d, &adds));
@@ -35,9 +42,55 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
     return vkf__emit_gemm(tape->work, &product);
 }
 
+// Whether the product is faster with a transposed first, so that its rows lie along the depth.
+static bool turning_pays(const vkf__work *work, const vkf__gemm_args *product)
+{
+    const vkf__selector selector = vkf__work_selector(work);
+    const vkf_dtype types[] = {product->a.dtype, product->b.dtype, product->d.dtype};
+    const vkf__problem problem = {
+        .m = product->m,
+        .n = product->n,
+        .k = product->k,
+        .b_layout = VKF_GEMM_B_PANELS,
+        .precision = work->context->precision,
+        .quads = product->k % 4 == 0,
+        .largest = (uint64_t)product->m * product->k,
+    };
+    vkf__problem as_it_lies = problem;
+    as_it_lies.transpose_a = true;
+    return !product->keep_layout && product->k >= MIN_DEPTH_TO_TURN &&
+           vkf__select_rank(&selector, VKF_OP_GEMM, types, &problem) <
+               vkf__select_rank(&selector, VKF_OP_GEMM, types, &as_it_lies);
+}
+
+// Rows of a^T begin at multiples of four elements in every run, as kernels that read texels need it.
+static vkf_status emit_turned(vkf__work *work, const vkf__gemm_args *product)
+{
+    vkf__gemm_args turned = *product;
+    turned.lda = (uint32_t)vkf__align_u64(product->k, 4);
+    turned.transpose_a = false;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, (uint64_t)product->m * turned.lda, &turned.a));
+    const vkf__copy_args copy = {
+        .label = "turn",
+        .x = product->a,
+        .out = turned.a,
+        .outer = product->m,
+        .rows = product->k,
+        .cols = 1,
+        .x_outer = 1,
+        .x_row = product->lda,
+        .out_outer = turned.lda,
+        .out_row = 1,
+        .alpha = 1,
+    };
+    VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
+    return vkf__emit_gemm(work, &turned);
+}
+
 // dweight (out, in) = factor dy^T (out, rows) x (rows, in)
 static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
 {
+    const product_note *note = vkf__tape_note(tape, node);
     const vkf__tape_value *x = vkf__tape_at(tape, node->operands[X]);
     vkf__gemm_args product = {
         .label = "weight_grad",
@@ -51,13 +104,15 @@ static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const
         .ldb = x->cols,
         .ldd = x->cols,
         .transpose_a = true,
-        .alpha = factor_of(tape, node),
-        .keep_layout = true,
+        .alpha = note->factor,
+        .keep_layout = note->keep_layout,
     };
     bool adds;
+    uint64_t turn = tape->work->mode == VKF_WORK_PLAN && turning_pays(tape->work, &product);
+    VKF_RETURN_IF_ERROR(vkf__work_decide(tape->work, turn, &turn));
     VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[WEIGHT], &product.d, &adds));
     product.beta = adds ? 1.0f : 0.0f;
-    return vkf__emit_gemm(tape->work, &product);
+    return turn ? emit_turned(tape->work, &product) : vkf__emit_gemm(tape->work, &product);
 }
 
 static vkf_status emit_bias(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
@@ -94,7 +149,7 @@ vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x, c
     };
     VKF_RETURN_IF_ERROR(vkf__emit_linear(tape->work, &args));
     const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0, NULL};
-    return vkf__tape_state(tape, &node, &(float){1}, sizeof(float));
+    return vkf__tape_state(tape, &node, &(product_note){.factor = 1}, sizeof(product_note));
 }
 
 vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, vkf__value b, float factor,
@@ -120,5 +175,5 @@ vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, 
     };
     VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &product));
     const vkf__tape_node node = {back, *out_value, {a, b}, 0, NULL};
-    return vkf__tape_state(tape, &node, &factor, sizeof factor);
+    return vkf__tape_state(tape, &node, &(product_note){factor, true}, sizeof(product_note));
 }

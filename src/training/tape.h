@@ -37,10 +37,13 @@ typedef struct vkf__tape_node {
     const char *prefix; // of its labels
 } vkf__tape_node;
 
+struct vkf__lora;
+
 typedef struct vkf__tape {
     const vkf__host *host;
     vkf__work *work;
-    bool accumulates; // set by the owner: gradients of leaves are added to what is there
+    bool accumulates;             // set by the owner: gradients of leaves are added to what is there
+    const struct vkf__lora *lora; // set by the owner: what linear layers add; NULL: nothing
     vkf__tape_value *values; // values[v - 1]
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;

@@ -93,6 +93,10 @@ static void name_moments(const vkf__parameters *p, size_t index, char out_name[N
 {
     const vkf__trainable *t = &p->model->weights.trainable[index];
     size_t used = 0;
+    if (index >= p->model->weights.trainable_count) { // parts of one matrix are told apart by their numbers
+        snprintf(out_name, NAME_BYTES, "%zu/%.100s", index, p->items[index].name);
+        return;
+    }
     if (t->module > 0)
         used = (size_t)snprintf(out_name, NAME_BYTES, "%u/", t->module);
     used += (size_t)snprintf(out_name + used, NAME_BYTES - used, "%s", t->slot.name);

@@ -13,11 +13,41 @@ static uint32_t moments_of(const vkf_trainer_desc *desc)
     return 2;
 }
 
+// Whose moments and gradients there are. Beside an adapter nothing trains that nobody names.
+typedef struct chosen {
+    const char *const *patterns;
+    size_t count;
+} chosen;
+
+static chosen chosen_by(const vkf_trainer_desc *desc)
+{
+    static const char *const none[1];
+    if (desc->lora_rank > 0 && !desc->trained)
+        return (chosen){none, 0};
+    return (chosen){desc->trained, desc->trained_count};
+}
+
+// Parameters of the model, and adapters.
+static vkf_status make_parameters(vkf_trainer *t, const vkf_trainer_desc *desc, bool shape)
+{
+    const chosen c = chosen_by(desc);
+    VKF_RETURN_IF_ERROR(
+        shape ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
+              : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
+    if (desc->lora_rank == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__lora_init(desc, &t->parameters, shape, &t->lora));
+    t->lora.dropout.stream = vkf__graph_streams(&t->model->config);
+    t->tape.lora = &t->lora;
+    return shape ? VKF_OK : vkf__lora_draw(&t->lora, desc->seed);
+}
+
 static void set_graph(vkf_trainer *t)
 {
     const vkf_trainer_desc *desc = &t->desc;
     t->graph.model = t->model;
     t->graph.gradients = &t->parameters.gradients;
+    t->graph.again = desc->recompute ? &t->again : NULL;
     t->graph.loss = (vkf__loss_state){
         .ignored = desc->ignored_label,
         .smoothing = desc->label_smoothing,
@@ -28,8 +58,14 @@ static void set_graph(vkf_trainer *t)
         .residual = desc->dropout,
         .attention = desc->attention_dropout,
         .activation = desc->activation_dropout,
-        .seed = desc->seed,
     };
+    vkf__trainer_seed(t);
+}
+
+void vkf__trainer_seed(vkf_trainer *t)
+{
+    const uint64_t index = t->desc.exchange ? t->desc.exchange->index : 0;
+    t->graph.dropout.seed = t->lora.dropout.seed = t->state.seed + index * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static vkf_status name_layers(vkf_trainer *t)
@@ -109,6 +145,17 @@ static vkf_status build_recordings(vkf_trainer *t)
     return vkf__batch_add(&t->evaluation_alone, &t->evaluation);
 }
 
+static vkf_status make_exchange(vkf_trainer *t)
+{
+    if (!t->desc.exchange)
+        return VKF_OK;
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->exchange, 1);
+    VKF_RETURN_IF_ERROR(
+        vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
+    t->desc.exchange = &t->exchange->calls;
+    return VKF_OK;
+}
+
 static vkf_status make_buffer(vkf_trainer *t, vkf__memory_class class, uint64_t bytes, const char *name,
                               vkf_buffer **out_buffer)
 {
@@ -158,8 +205,12 @@ static vkf_trainer *begin(vkf_trainer *t, vkf_model *model, const vkf_trainer_de
     t->desc = *desc;
     t->desc.trained = NULL; // the caller's, and only for now
     t->desc.trained_count = 0;
+    t->desc.lora_targets = NULL;
+    t->desc.lora_target_count = 0;
     t->state.seed = desc->seed;
     vkf__tape_init(&t->tape, &t->context->host);
+    vkf__tape_init(&t->again, &t->context->host);
+    t->again.accumulates = true;
     return t;
 }
 
@@ -171,13 +222,14 @@ vkf_status vkf__trainer_create(vkf_model *model, const vkf_trainer_desc *desc, v
     vkf__model_hold(model);
     vkf__context_hold(model->context, VKF_MADE_TRAINER);
     (void)begin(t, model, desc);
-    VKF_TRY(vkf__parameters_create(model, desc->trained, desc->trained_count, moments_of(desc), &t->parameters));
+    VKF_TRY(make_parameters(t, desc, false));
     set_graph(t);
     VKF_TRY(name_layers(t));
     VKF_TRY(make_scratch(t));
     VKF_TRY(plan_recordings(t, true));
     VKF_TRY(make_buffers(t));
     VKF_TRY(build_recordings(t));
+    VKF_TRY(make_exchange(t));
     *out_trainer = t;
     return VKF_OK;
 fail:
@@ -195,6 +247,8 @@ static void free_host_side(vkf_trainer *t)
     vkf__work_finish(&t->evaluation);
     vkf__work_finish(&t->update);
     vkf__tape_finish(&t->tape);
+    vkf__tape_finish(&t->again);
+    vkf__lora_free(&t->lora);
     vkf__parameters_free(&t->parameters);
     vkf__free(host, t->graph.layer_names);
     vkf__free(host, t->id_scratch);
@@ -205,6 +259,9 @@ void vkf__trainer_free(vkf_trainer *t)
 {
     vkf_context *context = t->context;
     vkf_model *model = t->model;
+    if (t->exchange)
+        vkf__exchange_free(t->exchange);
+    vkf__free(&context->host, t->exchange);
     free_host_side(t);
     vkf__submission_finish(&t->submission);
     vkf__buffer_destroy(&t->inputs);
@@ -227,6 +284,9 @@ static vkf_status add_buffers(const vkf_trainer *t, vkf_memory_plan *plan)
     };
     const vkf__planned_buffer constants = {"training constants", VKF_MEMORY_DEVICE, t->constants_bytes};
     const vkf__planned_buffer arena = {"training activations", VKF_MEMORY_DEVICE, t->arena_bytes};
+    const vkf__planned_buffer exchange = {"training exchange", VKF_MEMORY_STAGING,
+                                          t->desc.exchange ? vkf__exchange_bytes(&t->parameters) : 0};
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, exchange, &plan->control_bytes));
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, kept[i], &plan->control_bytes));
     VKF_RETURN_IF_ERROR(vkf__memory_plan_add(plan, t->context, constants, &plan->weights_bytes));
@@ -240,8 +300,10 @@ vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf
     vkf_memory_plan plan;
     (void)begin(&t, model, desc);
     vkf__memory_plan_init(&plan, t.context);
-    VKF_TRY(vkf__parameters_plan(model, desc->trained, desc->trained_count, moments_of(desc), &plan));
-    VKF_TRY(vkf__parameters_shape(model, desc->trained, desc->trained_count, moments_of(desc), &t.parameters));
+    const chosen c = chosen_by(desc);
+    VKF_TRY(vkf__parameters_plan(model, c.patterns, c.count, moments_of(desc), &plan));
+    VKF_TRY(make_parameters(&t, desc, true));
+    VKF_TRY(vkf__parameters_plan_added(&t.parameters, &plan));
     set_graph(&t);
     VKF_TRY(name_layers(&t));
     VKF_TRY(plan_recordings(&t, false));

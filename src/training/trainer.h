@@ -7,6 +7,8 @@
 #define VKF_TRAINING_TRAINER_H
 
 #include "kernel/batch.h"
+#include "training/exchange.h"
+#include "training/lora.h"
 #include "training/model_graph.h"
 #include "training/schedule.h"
 #include "training/train_checkpoint.h"
@@ -25,9 +27,10 @@ struct vkf_trainer {
     vkf_model *model; // held
     vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
     vkf__parameters parameters;
+    vkf__lora lora; // with desc.lora_rank
     vkf__model_graph graph;
     vkf__trainer_results results_at;
-    vkf__tape tape;
+    vkf__tape tape, again; // the other one with desc.recompute
     vkf__train_state state;
     vkf__submission submission;
     vkf__work pass, evaluation, update;
@@ -36,6 +39,7 @@ struct vkf_trainer {
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
     int32_t *position_scratch; // (most tokens of a side)
+    vkf__exchange *exchange;   // with the trainers that share the steps; NULL: there are none
 };
 
 // trainer.c ----------------------------------------------------------------------------------------------------------
@@ -45,6 +49,8 @@ VKF_MUST_CHECK vkf_status vkf__trainer_create(vkf_model *model, const vkf_traine
                                               vkf_trainer **out_trainer);
 VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf_memory_plan *out_plan);
 void vkf__trainer_free(vkf_trainer *trainer);
+// Of what trainers that share steps draw each has other numbers.
+void vkf__trainer_seed(vkf_trainer *trainer);
 
 // trainer_inputs.c ---------------------------------------------------------------------------------------------------
 
@@ -85,6 +91,7 @@ VKF_MUST_CHECK vkf_status vkf__trainer_gradient(vkf_trainer *trainer, const vkf_
 // trainer_save.c -----------------------------------------------------------------------------------------------------
 
 VKF_MUST_CHECK vkf_status vkf__trainer_save(vkf_trainer *trainer, const char *directory);
+VKF_MUST_CHECK vkf_status vkf__trainer_save_adapter(vkf_trainer *trainer, const char *directory);
 VKF_MUST_CHECK vkf_status vkf__trainer_resume(vkf_trainer *trainer, const char *directory);
 
 // trainer_probe.c ----------------------------------------------------------------------------------------------------

@@ -45,11 +45,18 @@ vkf_status vkf__emit_evaluation(vkf__work *work, const void *args)
     vkf_trainer *t = pass->trainer;
     vkf__model_graph graph = t->graph;
     vkf__value losses;
+    vkf__lora lora = t->lora;
+    lora.frozen = true;
+    lora.dropout.p = 0;
     graph.gradients = NULL;
+    graph.again = NULL;
     graph.dropout.residual = graph.dropout.attention = graph.dropout.activation = 0;
     graph.loss.smoothing = 0;
     vkf__tape_begin(&t->tape, work);
-    VKF_RETURN_IF_ERROR(vkf__state_model(&t->tape, &graph, &pass->sizes, &losses));
+    t->tape.lora = lora.count > 0 ? &lora : NULL;
+    vkf_status status = vkf__state_model(&t->tape, &graph, &pass->sizes, &losses);
+    t->tape.lora = lora.count > 0 ? &t->lora : NULL; // the copy does not outlive this
+    VKF_RETURN_IF_ERROR(status);
     return emit_loss(t, work, losses);
 }
 

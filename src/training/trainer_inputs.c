@@ -250,6 +250,9 @@ vkf_status vkf__trainer_check_batch(vkf_trainer *t, const char *function, const 
     const vkf__graph_sizes sizes = sizes_of(t, batch);
     const uint64_t source = (uint64_t)sizes.batch * sizes.len[VKF_SIDE_SOURCE];
     const uint64_t target = (uint64_t)sizes.batch * sizes.len[VKF_SIDE_TARGET];
+    *out_labels = 0;
+    if (t->exchange && sizes.batch == 0)
+        return VKF_OK;
     VKF_RETURN_IF_ERROR(check_sizes(t, &c, batch, &sizes));
     VKF_RETURN_IF_ERROR(check_ids(&c, "source_ids", batch->source_ids, source, config->source_vocab));
     VKF_RETURN_IF_ERROR(check_ids(&c, "target_ids", batch->target_ids, target, config->target_vocab));

@@ -42,13 +42,13 @@ static vkf_status update_pass(vkf_trainer *t, const vkf_train_batch *batch, uint
     vkf__pass_args pass = {.trainer = t};
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     t->graph.loss.factor = 1.0f / (float)labels;
-    t->graph.dropout.step = (uint32_t)t->state.examples;
-    t->state.examples++;
+    t->graph.dropout.step = t->lora.dropout.step = (uint32_t)t->state.examples;
     return vkf__work_update(&t->pass, vkf__emit_pass, &pass);
 }
 
+// Labels are those of all trainers that share a step.
 static vkf_status check_batches(vkf_trainer *t, const char *function, const vkf_train_batch *batches, uint32_t count,
-                                uint64_t *out_labels)
+                                vkf__exchange *exchange, uint64_t *out_labels)
 {
     uint64_t labels = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -56,10 +56,25 @@ static vkf_status check_batches(vkf_trainer *t, const char *function, const vkf_
         VKF_RETURN_IF_ERROR(vkf__trainer_check_batch(t, function, &batches[i], &own));
         labels += own;
     }
+    if (exchange)
+        VKF_RETURN_IF_ERROR(vkf__exchange_labels(exchange, &t->parameters, t->state.step, &labels));
     if (labels == 0)
         return vkf__fail(&t->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no label of the batch counts", function);
     *out_labels = labels;
     return VKF_OK;
+}
+
+// The last pass of a step that trainers share: from parts of it to the update. Without a part of this trainer's its
+// gradients are those of the passes before.
+static vkf_status run_shared(vkf_trainer *t, bool pass)
+{
+    vkf__exchange *x = t->exchange;
+    const VkCommandBuffer commands[] = {x->sums, t->update.built.command_buffer};
+    VKF_RETURN_IF_ERROR(vkf__exchange_run(x, pass));
+    float loss = loss_of(t);
+    VKF_RETURN_IF_ERROR(vkf__exchange_loss(x, &loss));
+    floats_at(t, &t->results_at.loss)[0] = loss;
+    return vkf__submission_run(&t->submission, commands, 2);
 }
 
 // All passes of a step; the last is submitted with what follows it.
@@ -67,11 +82,16 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
                              bool updates)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const bool last = updates && i + 1 == count;
-        VKF_RETURN_IF_ERROR(update_pass(t, &batches[i], labels));
+        const bool last = updates && i + 1 == count, any = batches[i].batch > 0;
+        if (any)
+            VKF_RETURN_IF_ERROR(update_pass(t, &batches[i], labels));
+        t->state.examples++;
         if (last)
             VKF_RETURN_IF_ERROR(vkf__work_update(&t->update, vkf__emit_update, &t));
-        VKF_RETURN_IF_ERROR(run(t, last ? &t->pass_and_update : &t->pass_alone));
+        if (last && t->exchange)
+            VKF_RETURN_IF_ERROR(run_shared(t, any));
+        else if (any)
+            VKF_RETURN_IF_ERROR(run(t, last ? &t->pass_and_update : &t->pass_alone));
     }
     return VKF_OK;
 }
@@ -85,6 +105,10 @@ static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint3
     const float loss = loss_of(t), norm = floats_at(t, &t->results_at.factor)[1];
     if (!isfinite(loss)) {
         t->state = before;
+        if (t->exchange && t->exchange->finite)
+            return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE,
+                             "vkf_trainer_step: in step %llu the loss of another trainer is not finite",
+                             (unsigned long long)t->state.step + 1);
         return vkf__trainer_find_not_finite(t, "vkf_trainer_step");
     }
     *out_result = (vkf_train_result){
@@ -106,7 +130,7 @@ vkf_status vkf__trainer_step(vkf_trainer *t, const vkf_train_batch *batches, uin
                              vkf_train_result *out_result)
 {
     uint64_t labels = 0;
-    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_step", batches, count, &labels));
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_step", batches, count, t->exchange, &labels));
     const vkf_status status = run_step(t, batches, count, labels, out_result);
     if (status == VKF_OK)
         return VKF_OK;
@@ -132,7 +156,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
 {
     vkf__pass_args pass = {.trainer = t};
     uint64_t labels = 0;
-    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_evaluate", batch, 1, &labels));
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_evaluate", batch, 1, NULL, &labels));
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
@@ -163,7 +187,7 @@ vkf_status vkf__trainer_gradient(vkf_trainer *t, const vkf_train_batch *batch, c
 {
     const vkf__train_state before = t->state;
     uint64_t labels = 0;
-    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_gradient", batch, 1, &labels));
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_gradient", batch, 1, NULL, &labels));
     clear_loss(t);
     vkf_status status = run_passes(t, batch, 1, labels, false);
     if (status == VKF_OK)

@@ -7,78 +7,12 @@
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/random.h"
-#include "training/trainer.h"
+#include "support/trained.h"
 
 #define PRETRAINED VKF_TEST_SOURCE_DIR "/tests/pretrained/"
 #define DEMO VKF_TEST_SOURCE_DIR "/tools/demo-model"
-#define BATCH 4
-#define SOURCE 7
-#define TARGET 5
 
-static void must(vkf_test_gpu *gpu, vkf_status status)
-{
-    if (status != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-}
-
-// A model with its trainer, and a batch.
-typedef struct trained {
-    vkf_test_gpu *gpu;
-    vkf_model *model;
-    vkf_trainer *trainer;
-    int32_t source[BATCH * SOURCE], types[BATCH * SOURCE], target[BATCH * TARGET], labels[BATCH * SOURCE];
-    int32_t lengths[BATCH];
-    vkf_train_batch batch;
-} trained;
-
-static void draw(trained *t, int32_t *ids, size_t count, uint32_t below)
-{
-    vkf_test_fill_ids(&t->gpu->random, ids, count, below > 0 ? below : 1);
-}
-
-static void make_batch(trained *t)
-{
-    const vkf_model_config *config = &t->model->config;
-    const vkf__graph_sizes sizes = {BATCH, {SOURCE, TARGET}};
-    const uint32_t classes = vkf__graph_classes(&t->trainer->graph, &sizes);
-    draw(t, t->source, BATCH * SOURCE, config->source_vocab);
-    draw(t, t->types, BATCH * SOURCE, config->token_types);
-    draw(t, t->target, BATCH * TARGET, config->target_vocab);
-    draw(t, t->labels, BATCH * SOURCE, classes);
-    t->labels[1] = -100;
-    for (int i = 0; i < BATCH; i++)
-        t->lengths[i] = SOURCE - i;
-    t->batch = (vkf_train_batch){BATCH,       SOURCE, t->source, t->lengths, t->types,
-                                 TARGET,      t->target, t->labels};
-}
-
-static void open_trained(trained *t, vkf_test_gpu *gpu, const char *directory, const vkf_trainer_desc *settings)
-{
-    const vkf_model_desc model = {.directory = directory, .trainable = true};
-    vkf_trainer_desc desc = *settings;
-    desc.max_batch = BATCH;
-    desc.max_source_len = SOURCE + 2;
-    desc.max_target_len = TARGET + 1;
-    if (desc.rate == 0)
-        desc.rate = 1e-3;
-    *t = (trained){.gpu = gpu};
-    must(gpu, vkf_model_load(gpu->context, &model, &t->model));
-    must(gpu, vkf_trainer_create(t->model, &desc, &t->trainer));
-    make_batch(t);
-}
-
-static void close_trained(trained *t)
-{
-    vkf_trainer_destroy(&t->trainer);
-    vkf_model_destroy(&t->model);
-}
-
-static double loss_of(trained *t)
-{
-    vkf_train_result result;
-    must(t->gpu, vkf_trainer_evaluate(t->trainer, &t->batch, &result));
-    return result.loss;
-}
+typedef vkf_test_trained trained;
 
 // The loss where a parameter has gone `step` along a direction.
 static double loss_at(trained *t, const vkf_tensor *value, const float *from, const float *direction, size_t count,
@@ -88,9 +22,9 @@ static double loss_at(trained *t, const vkf_tensor *value, const float *from, co
     assert_non_null(moved);
     for (size_t i = 0; i < count; i++)
         moved[i] = from[i] + step * direction[i];
-    must(t->gpu, vkf_buffer_write(value->buffer, value->offset_bytes, moved, count * sizeof *moved));
+    vkf_test_must(t->gpu, vkf_buffer_write(value->buffer, value->offset_bytes, moved, count * sizeof *moved));
     free(moved);
-    return loss_of(t);
+    return vkf_test_trained_loss(t);
 }
 
 // A direction of length 1, and the slope along it that the gradient says.
@@ -126,11 +60,11 @@ static void check_slope(trained *t, const char *directory, const vkf__parameter 
     float *from = malloc(count * sizeof *from), *direction = malloc(count * sizeof *from),
           *gradient = malloc(count * sizeof *from);
     assert_true(from && direction && gradient);
-    must(t->gpu, vkf__trainer_gradient(t->trainer, &t->batch, item, gradient));
-    must(t->gpu, vkf_buffer_read(item->value.buffer, item->value.offset_bytes, from, count * sizeof *from));
+    vkf_test_must(t->gpu, vkf__trainer_gradient(t->trainer, &t->batch, item, gradient));
+    vkf_test_must(t->gpu, vkf_buffer_read(item->value.buffer, item->value.offset_bytes, from, count * sizeof *from));
     const double slope = slope_along(t->gpu, gradient, count, direction);
     const double measured = measured_slope(t, &item->value, from, direction, count);
-    must(t->gpu, vkf_buffer_write(item->value.buffer, item->value.offset_bytes, from, count * sizeof *from));
+    vkf_test_must(t->gpu, vkf_buffer_write(item->value.buffer, item->value.offset_bytes, from, count * sizeof *from));
     free(from);
     free(direction);
     free(gradient);
@@ -141,10 +75,10 @@ static void check_slope(trained *t, const char *directory, const vkf__parameter 
 static void check_slopes(vkf_test_gpu *gpu, const char *directory, const vkf_trainer_desc *desc)
 {
     trained t;
-    open_trained(&t, gpu, directory, desc);
+    vkf_test_trained_open(&t, gpu, directory, desc);
     for (size_t i = 0; i < t.trainer->parameters.count; i++)
         check_slope(&t, directory, &t.trainer->parameters.items[i]);
-    close_trained(&t);
+    vkf_test_trained_close(&t);
 }
 
 static void test_gradients_are_the_loss_slopes(void **state)
@@ -163,19 +97,19 @@ static void test_gradients_are_the_loss_slopes(void **state)
 static double loss_by_session(trained *t)
 {
     const uint32_t classes = t->model->config.target_vocab;
-    const vkf_session_desc desc = {.max_batch = BATCH, .max_source_len = SOURCE, .max_target_len = TARGET,
-                                   .max_logit_rows = TARGET};
-    float *logits = calloc((size_t)BATCH * TARGET * classes, sizeof *logits);
+    const vkf_session_desc desc = {.max_batch = VKF_TEST_BATCH, .max_source_len = VKF_TEST_SOURCE,
+                                   .max_target_len = VKF_TEST_TARGET, .max_logit_rows = VKF_TEST_TARGET};
+    float *logits = calloc((size_t)VKF_TEST_BATCH * VKF_TEST_TARGET * classes, sizeof *logits);
     vkf_session *session = NULL;
     double sum = 0;
     assert_non_null(logits);
-    must(t->gpu, vkf_session_create(t->model, &desc, &session));
-    const vkf_encode_args source = {.batch = BATCH, .source_len = SOURCE, .source_ids = t->source,
+    vkf_test_must(t->gpu, vkf_session_create(t->model, &desc, &session));
+    const vkf_encode_args source = {.batch = VKF_TEST_BATCH, .source_len = VKF_TEST_SOURCE, .source_ids = t->source,
                                     .source_lengths = t->lengths};
-    must(t->gpu, vkf_session_encode(session, &source));
-    const vkf_decode_args target = {.target_len = TARGET, .target_ids = t->target, .out_logits = logits};
-    must(t->gpu, vkf_session_decode(session, &target));
-    for (int row = 0; row < BATCH * TARGET; row++) {
+    vkf_test_must(t->gpu, vkf_session_encode(session, &source));
+    const vkf_decode_args target = {.target_len = VKF_TEST_TARGET, .target_ids = t->target, .out_logits = logits};
+    vkf_test_must(t->gpu, vkf_session_decode(session, &target));
+    for (int row = 0; row < VKF_TEST_BATCH * VKF_TEST_TARGET; row++) {
         double exponentials = 0;
         for (uint32_t i = 0; i < classes; i++)
             exponentials += exp((double)logits[(size_t)row * classes + i]);
@@ -183,7 +117,7 @@ static double loss_by_session(trained *t)
     }
     vkf_session_destroy(&session);
     free(logits);
-    return sum / (BATCH * TARGET - 1);
+    return sum / (VKF_TEST_BATCH * VKF_TEST_TARGET - 1);
 }
 
 static void test_the_loss_is_that_of_a_session(void **state)
@@ -192,11 +126,11 @@ static void test_the_loss_is_that_of_a_session(void **state)
     const vkf_trainer_desc desc = {0};
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
         trained t;
-        open_trained(&t, *state, directories[i], &desc);
-        const double found = loss_of(&t), expected = loss_by_session(&t);
+        vkf_test_trained_open(&t, *state, directories[i], &desc);
+        const double found = vkf_test_trained_loss(&t), expected = loss_by_session(&t);
         if (!(fabs(found - expected) <= 1e-4))
             fail_msg("%s: a loss of %g, and %g by a session", directories[i], found, expected);
-        close_trained(&t);
+        vkf_test_trained_close(&t);
     }
 }
 

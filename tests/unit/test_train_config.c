@@ -275,7 +275,7 @@ static void test_train_config_check(void **state)
          "'parameters' (--parameters) must be \"all\" for a new model, in which nothing is learned"},
         {{"model", "m", "output", "o", "steps", "1"},
          "'data.train' (--train) is missing: there is nothing to learn from"},
-        {{"model", "m", "train", "a", "steps", "1"}, "'output' (--output) is missing"},
+        {{"model", "m", "train", "a", "steps", "1"}, "'output' (--out) is missing"},
         {{"model", "m", "train", "a", "output", "o"},
          "'steps' (--steps) is missing, and so is 'epochs' (--epochs): the run would not end"},
         {{RUN, "model", "m", "optimizer", "sgd", "betas", "0.9,0.9"},

@@ -10,6 +10,7 @@ num2words 0.5.14 (lang "en" and "de"); the two spellers below are faster and are
 by --check-spelling.
 
     train_numbers.py --check-spelling              compare the spellers with num2words
+    train_numbers.py --examples FILE               write pairs to train by, a line each: source, tab, target
     train_numbers.py --train WORK --out DIR        train, then export to DIR and evaluate it
     train_numbers.py --export WORK --out DIR       export the last checkpoint and evaluate it
     train_numbers.py --evaluate DIR                recompute the greedy outputs of DIR/heldout.tsv
@@ -214,6 +215,16 @@ class Batches:
                  for n in numbers]
         return (padded([self.source.encode(t) + [EOS] for t in texts]),
                 padded([[BOS] + self.target.encode(german(n)) + [EOS] for n in numbers]))
+
+
+def write_examples(path, count, loose_share, seed):
+    """Pairs as training draws them, for vkformer train."""
+    heldout, rng = set(heldout_numbers()), np.random.default_rng([seed, count])
+    numbers = [n for n in draw_numbers(rng, count) if n not in heldout]
+    with open(path, "w", encoding="utf-8") as f:
+        for n in numbers:
+            text = loosen(english(n), rng) if rng.random() < loose_share else english(n)
+            f.write("%s\t%s\n" % (text, german(n)))
 
 
 # ----------------------------------------------------------------------------- model
@@ -423,13 +434,14 @@ def parse_args():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     mode = p.add_mutually_exclusive_group(required=True)
     mode.add_argument("--check-spelling", action="store_true")
+    mode.add_argument("--examples", metavar="FILE")
     mode.add_argument("--train", metavar="WORK")
     mode.add_argument("--export", metavar="WORK")
     mode.add_argument("--evaluate", metavar="DIR")
     p.add_argument("--out", metavar="DIR", help="where --train and --export write the model")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=2)
-    p.add_argument("--samples", type=int, default=20000, help="numbers to check, or fresh draws")
+    p.add_argument("--samples", type=int, default=20000, help="numbers to check, examples, or fresh draws")
     p.add_argument("--d-model", type=int, default=128)
     p.add_argument("--nhead", type=int, default=4)
     p.add_argument("--dim-feedforward", type=int, default=256)
@@ -452,6 +464,9 @@ def main():
     torch.set_num_threads(args.threads)
     if args.check_spelling:
         check_spelling(args.samples, args.seed)
+        return
+    if args.examples:
+        write_examples(args.examples, args.samples, args.loose_share, args.seed)
         return
     if args.train:
         train(args)

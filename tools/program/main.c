@@ -27,6 +27,7 @@ static const struct command {
     {"profile", "vkformer profile", vkf_cmd_profile, "say where the time of a model's run goes, and what changed"},
     {"shaders", "vkformer shaders", vkf_cmd_shaders, "what the driver's compiler makes of the kernels, or of a shader"},
     {"tokenize", "vkformer tokenize", vkf_cmd_tokenize, "turn text into token ids, or ids into text"},
+    {"train", "vkformer train", vkf_cmd_train, "train a model, or a new one, on lines of examples"},
     {"tune", "vkformer tune", vkf_cmd_tune, "find the fastest kernels for this device, and keep them"},
 };
 

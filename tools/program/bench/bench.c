@@ -9,8 +9,9 @@
 #include "measure/measured_roofs.h"
 
 static const vkf_bench_spec *const benchmarks[] = {
-    &vkf_bench_gemm,    &vkf_bench_gemv,  &vkf_bench_attention, &vkf_bench_mha,    &vkf_bench_softmax, &vkf_bench_norm,
-    &vkf_bench_permute, &vkf_bench_layer, &vkf_bench_model,     &vkf_bench_decode, &vkf_bench_copy,    &vkf_bench_fma,
+    &vkf_bench_gemm,   &vkf_bench_gemv,    &vkf_bench_attention, &vkf_bench_mha,      &vkf_bench_softmax,
+    &vkf_bench_norm,   &vkf_bench_permute, &vkf_bench_layer,     &vkf_bench_backward, &vkf_bench_model,
+    &vkf_bench_decode, &vkf_bench_train,   &vkf_bench_copy,      &vkf_bench_fma,
 };
 
 #define BENCHMARK_COUNT (sizeof benchmarks / sizeof benchmarks[0])

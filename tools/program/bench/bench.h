@@ -61,8 +61,10 @@ extern const vkf_bench_spec vkf_bench_softmax;
 extern const vkf_bench_spec vkf_bench_norm;
 extern const vkf_bench_spec vkf_bench_permute;
 extern const vkf_bench_spec vkf_bench_layer;
+extern const vkf_bench_spec vkf_bench_backward;
 extern const vkf_bench_spec vkf_bench_model;
 extern const vkf_bench_spec vkf_bench_decode;
+extern const vkf_bench_spec vkf_bench_train;
 extern const vkf_bench_spec vkf_bench_copy;
 extern const vkf_bench_spec vkf_bench_fma;
 

@@ -26,7 +26,7 @@ static vkf_status take_model(vkf_bench *bench, vkf_model_precision precision)
     vkf_model_destroy(&bench->model);
     bench->model_precision = precision;
     if (!options->directory)
-        return vkf_bench_random_model(bench->context, options, precision, &bench->model);
+        return vkf_bench_random_model(bench->context, options, precision, false, &bench->model);
     const vkf_model_desc desc = {.directory = options->directory, .precision = precision};
     vkf_model_config config;
     status = vkf_model_load(bench->context, &desc, &bench->model);

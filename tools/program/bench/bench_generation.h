@@ -5,7 +5,7 @@
 #include "bench/bench.h"
 #include "bench/bench_roof.h"
 
-// In the order of the extents of `bench model` and `bench decode`.
+// In the order of the extents of `bench model`, `bench decode` and `bench train`.
 typedef struct vkf_bench_lengths {
     uint32_t batch;
     uint32_t source_len;
@@ -56,6 +56,17 @@ vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_ben
 
 // {batch, source_len, target_len, d_model, heads, ff, encoder_layers, decoder_layers, vocab}
 json_t *vkf_bench_generation_shape(const vkf_bench_generation *generation);
+
+// The extents of these benchmarks.
+#define VKF_BENCH_GENERATION_EXTENTS                    \
+    {                                                   \
+        .list = {{'B', "batch", 1u << 16, 1, 0},        \
+                 {'S', "source-len", 1u << 20, 16, 0},  \
+                 {'T', "target-len", 1u << 20, 24, 0}}, \
+        .count = 3, .forms = {                          \
+            "BST"                                       \
+        }                                               \
+    }
 
 // The settings of both benchmarks, and their help.
 #define VKF_BENCH_GENERATION_SETTINGS 6

@@ -144,16 +144,6 @@ static vkf_status run_decode(vkf_bench *bench, const vkf_bench_types *types, con
     return run(bench, types, shape, true);
 }
 
-#define EXTENTS                                         \
-    {                                                   \
-        .list = {{'B', "batch", 1u << 16, 1, 0},        \
-                 {'S', "source-len", 1u << 20, 16, 0},  \
-                 {'T', "target-len", 1u << 20, 24, 0}}, \
-        .count = 3, .forms = {                          \
-            "BST"                                       \
-        }                                               \
-    }
-
 const vkf_bench_spec vkf_bench_model = {
     .name = "model",
     .summary = "a whole run of a model",
@@ -161,7 +151,7 @@ const vkf_bench_spec vkf_bench_model = {
             "after token, until T stand in each row or all have ended. host us is the processor's time per token that\n"
             "the calling thread spends, waiting not counted.\n"
             "\n" VKF_BENCH_GENERATION_HELP,
-    .extents = EXTENTS,
+    .extents = VKF_BENCH_GENERATION_EXTENTS,
     .settings = vkf_bench_generation_settings,
     .setting_count = VKF_BENCH_GENERATION_SETTINGS,
     .mixed_types = true,
@@ -179,7 +169,7 @@ const vkf_bench_spec vkf_bench_decode = {
         "in the row. gpu is the device's time for a step, host us the processor's time that the calling thread\n"
         "spends on it, waiting not counted, wall all of it. Warm-up and repetitions count runs of T tokens.\n"
         "\n" VKF_BENCH_GENERATION_HELP,
-    .extents = EXTENTS,
+    .extents = VKF_BENCH_GENERATION_EXTENTS,
     .settings = vkf_bench_generation_settings,
     .setting_count = VKF_BENCH_GENERATION_SETTINGS,
     .mixed_types = true,

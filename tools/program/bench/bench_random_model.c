@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "base/system_file.h"
 #include "command/session_context.h"
 #include "io/safetensors.h"
-#include "base/directories.h"
 #include "system/terminal.h"
 
 enum { PAD, BOS, EOS, UNK };
@@ -157,22 +157,21 @@ static void release(weights *w)
 }
 
 static vkf_status write_and_load(vkf_context *context, const vkf_bench_options *options, const weights *w,
-                                 const char *path, vkf_model_precision precision, vkf_model **out_model)
+                                 const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf__host host;
-    const vkf_model_desc desc = {.config = &w->config, .weights_path = path, .precision = precision};
     vkf_status status =
         vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING);
     if (status == VKF_OK)
-        status = vkf__safetensors_write(&host, path, w->tensors, w->count);
+        status = vkf__safetensors_write(&host, desc->weights_path, w->tensors, w->count);
     if (status == VKF_OK)
-        status = vkf_model_load(context, &desc, out_model);
-    (void)vkf__file_remove(path);
+        status = vkf_model_load(context, desc, out_model);
+    (void)vkf__file_remove(desc->weights_path);
     return status;
 }
 
 vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_model_precision precision,
-                                  vkf_model **out_model)
+                                  bool trainable, vkf_model **out_model)
 {
     char temporary[400], directory[512], path[560];
     weights w = {.config = vkf_bench_random_config(&options->settings)};
@@ -189,8 +188,10 @@ vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options 
     }
     snprintf(path, sizeof path, "%s/model.safetensors", directory);
     if (allocate(&w)) {
+        const vkf_model_desc desc = {
+            .config = &w.config, .weights_path = path, .precision = precision, .trainable = trainable};
         add_all(&w);
-        status = write_and_load(context, options, &w, path, precision, out_model);
+        status = write_and_load(context, options, &w, &desc, out_model);
     }
     (void)vkf__directory_remove(directory);
     release(&w);

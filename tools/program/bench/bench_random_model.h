@@ -10,6 +10,6 @@ vkf_model_config vkf_bench_random_config(const vkf_bench_settings *settings);
 // Writes weights into a file in a temporary directory, loads it, and removes both. The model never generates bos, eos
 // or pad, so that rows reach their full length. Failures have been printed.
 vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_model_precision precision,
-                                  vkf_model **out_model);
+                                  bool trainable, vkf_model **out_model);
 
 #endif

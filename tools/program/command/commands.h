@@ -24,5 +24,6 @@ int vkf_cmd_profile(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);
 int vkf_cmd_shaders(int argc, char **argv);
 int vkf_cmd_tokenize(int argc, char **argv);
+int vkf_cmd_train(int argc, char **argv);
 
 #endif

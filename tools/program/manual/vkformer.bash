@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect plan run embed quantize eval compare bench profile tokenize tune shaders --help --version"
+        words="info inspect plan run embed quantize eval compare bench profile tokenize train tune shaders --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -47,6 +47,17 @@ _vkformer() {
     --fully-masked) words="nan zero" ;;
     --sort) words="file name error" ;;
     --activation) words="relu gelu" ;;
+    --optimizer) words="adamw adam sgd" ;;
+    --schedule) words="constant linear cosine paper" ;;
+    --parameters) words="all head lora" ;;
+    --model | --tokenizer)
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        return
+        ;;
+    --train | --heldout)
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+        ;;
     --weights) words="best packed rows" ;;
     --by) words="op layer dispatch" ;;
     --kind) words="encoder decoder" ;;
@@ -65,6 +76,10 @@ _vkformer() {
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
         --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --chip | --waves | --length | --new-tokens | --fail-above | --counters | \
+        --steps | --epochs | --batch-tokens | --batch-rows | --accumulation | --label-smoothing | --dropout | \
+        --clip-norm | --eval-every | --patience | --save-every | --max-bad-lines | --max-line-bytes | --nhead | \
+        --dim-feedforward | --max-source-len | --lr | --betas | --eps | --weight-decay | --momentum | \
+        --lora-rank | --lora-alpha | \
         --prompt | --prompt-name | --truncate-dim)
         return
         ;;
@@ -73,6 +88,15 @@ _vkformer() {
         info) words="$common --json --counters --kernels --shape --types" ;;
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --help" ;;
+        train)
+            words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
+                --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
+                --eval-every --patience --save-every --gradient-checkpointing --train --heldout
+                --max-bad-lines --max-line-bytes --d-model --nhead --dim-feedforward --encoder-layers
+                --decoder-layers --max-source-len --max-len --activation --norm-first --share-embed --tie-proj
+                --optimizer --lr --betas --eps --weight-decay --momentum --schedule --warmup --lora-rank
+                --lora-alpha --lora-target --resume --check-gradients"
+            ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
@@ -122,7 +146,7 @@ _vkformer() {
         ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    if [[ ($command == tokenize || $command == shaders || $command == compare && $previous != -*) && $current != -* ]]; then
+    if [[ ($command == tokenize || $command == shaders || $command == train || $command == compare && $previous != -*) && $current != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
     # Arguments that are directories: MODEL and CASES.

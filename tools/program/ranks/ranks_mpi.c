@@ -26,6 +26,9 @@ static struct {
     void *bytes;
 } pending[PENDING];
 static size_t next_pending;
+// Sums that are being taken.
+static MPI_Request adding[PENDING];
+static size_t next_adding;
 static bool begun;
 
 static void await(MPI_Request *request)
@@ -67,7 +70,7 @@ void vkf_ranks_begin(vkf_ranks *out_ranks)
     MPI_Bcast(&machine, 1, MPI_INT, 0, local);
     MPI_Comm_free(&local);
     for (size_t i = 0; i < PENDING; i++)
-        pending[i].request = MPI_REQUEST_NULL;
+        pending[i].request = adding[i] = MPI_REQUEST_NULL;
     *out_ranks = (vkf_ranks){(uint32_t)rank, (uint32_t)size, (uint32_t)machine, (uint32_t)local_rank};
 }
 
@@ -150,5 +153,57 @@ void vkf_ranks_gather(const void *own, void *out_all, size_t size_bytes)
     }
     MPI_Iallgather(own, count_of(size_bytes), MPI_BYTE, out_all, count_of(size_bytes), MPI_BYTE, MPI_COMM_WORLD,
                    &request);
+    await(&request);
+}
+
+void vkf_ranks_add(float *values, size_t count)
+{
+    MPI_Request *request = &adding[next_adding++ % PENDING];
+    if (!begun)
+        return;
+    await(request);
+    MPI_Iallreduce(MPI_IN_PLACE, values, count_of(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, request);
+}
+
+void vkf_ranks_advance(void)
+{
+    int done = 0;
+    if (begun)
+        MPI_Testall(PENDING, adding, &done, MPI_STATUSES_IGNORE);
+}
+
+void vkf_ranks_added(void)
+{
+    for (size_t i = 0; begun && i < PENDING; i++)
+        await(&adding[i]);
+}
+
+void vkf_ranks_sum(double *values, size_t count)
+{
+    int size = 1;
+    double *all = NULL;
+    if (!begun)
+        return;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    all = malloc((size_t)size * count * sizeof *all);
+    if (!all) {
+        vkf_print_error("memory for numbers of %d ranks is exhausted", size);
+        vkf_ranks_abort(1);
+    }
+    vkf_ranks_gather(values, all, count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = 0;
+        for (size_t rank = 0; rank < (size_t)size; rank++)
+            values[i] += all[rank * count + i];
+    }
+    free(all);
+}
+
+void vkf_ranks_meet(void)
+{
+    MPI_Request request;
+    if (!begun)
+        return;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
     await(&request);
 }

@@ -9,6 +9,7 @@
 #include "command/session_context.h"
 #include "dump/dump.h"
 #include "output/standard_output.h"
+#include "ranks/ranked.h"
 #include "run/run_defaults.h"
 #include "run/run_ranks.h"
 #include "run/run_state.h"
@@ -408,23 +409,16 @@ static int report_numbers(const run_options *options, int code)
     return code != VKF_EXIT_USAGE && options->numbers.found ? VKF_EXIT_BEYOND : code;
 }
 
-static int run_found(run_options *options)
+static int run_found(void *user)
 {
+    run_options *options = user;
     return vkf_find_model(&options->model_directory) ? report_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
 }
 
-// What fails while other ranks may wait for this one ends them, too. Where all end together rank 0 speaks for all.
 static int run(void *user)
 {
     run_options *options = user;
-    vkf_ranks_begin(&options->ranks);
-    if (options->ranks.size > 1)
-        vkf_print_as_rank(options->ranks.rank);
-    const int code = run_found(options);
-    if (code != VKF_EXIT_DONE && vkf_ranks_joined())
-        vkf_ranks_abort(code);
-    vkf_ranks_end();
-    return options->ranks.rank == 0 ? code : VKF_EXIT_DONE;
+    return vkf_run_ranked(&options->ranks, run_found, options);
 }
 
 static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};

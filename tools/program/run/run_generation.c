@@ -9,6 +9,7 @@
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
+#include "ranks/ranked.h"
 #include "run/run_ranks.h"
 #include "system/terminal.h"
 
@@ -78,7 +79,7 @@ static bool open_context(generation *g)
 {
     vkf_common_options common = g->options->common;
     if (is_ranks(g))
-        common.device = vkf_run_ranks_device(g->options);
+        common.device = vkf_ranked_device(&g->options->ranks, &g->options->common);
     return vkf_open_context(&common, &g->context) == VKF_OK;
 }
 

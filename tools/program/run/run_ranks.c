@@ -5,8 +5,6 @@
 
 #include "command/commands.h"
 
-#define MAX_DEVICES 64u
-
 bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_config *config)
 {
     const bool decoder = way == RUN_GENERATION && vkf__facts_of(config)->prompts;
@@ -22,21 +20,6 @@ bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_
                     "without mpirun",
                     refused);
     return false;
-}
-
-vkf_device_choice vkf_run_ranks_device(const run_options *options)
-{
-    vkf_device_info infos[MAX_DEVICES];
-    uint32_t count = MAX_DEVICES, discrete = 0;
-    const vkf_context_desc desc = {0};
-    if (options->common.device_given || vkf_enumerate_devices(&desc, &count, infos) != VKF_OK)
-        return options->common.device;
-    for (uint32_t i = 0; i < count; i++)
-        if (infos[i].type == VKF_DEVICE_TYPE_DISCRETE)
-            infos[discrete++] = infos[i];
-    if (discrete < 2)
-        return options->common.device;
-    return (vkf_device_choice){.kind = VKF_CHOOSE_INDEX, .index = infos[options->ranks.local_rank % discrete].index};
 }
 
 void vkf_run_ranks_free(run_ranks *ranks)

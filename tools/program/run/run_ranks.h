@@ -22,9 +22,6 @@ typedef struct run_ranks {
 // Whether options and model are ones that ranks can run together; if not, the reason has been printed.
 bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_config *config);
 
-// The device to take: where no option chooses it, each rank on a machine with several discrete GPUs has another.
-vkf_device_choice vkf_run_ranks_device(const run_options *options);
-
 // run_ranks_cut.c: cuts the layers by the memory and the speed of each rank's device. All ranks have to call it.
 // Ownership: vkf_run_ranks_free().
 void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context, uint32_t batch,

@@ -243,6 +243,18 @@ uint32_t vkf_batches_per_epoch(const vkf_batches *batches)
     return vkf_shuffle_share(batches->batch_count, batches->desc.ranks);
 }
 
+vkf_batch_sizes vkf_batches_largest(const vkf_batches *batches)
+{
+    vkf_batch_sizes sizes = {0};
+    for (uint32_t i = 0; i < batches->batch_count; i++) {
+        const batch_shape *shape = &batches->shapes[i];
+        sizes.rows = larger(sizes.rows, shape->rows);
+        sizes.source_len = larger(sizes.source_len, shape->source_len);
+        sizes.target_len = larger(sizes.target_len, shape->target_len);
+    }
+    return sizes;
+}
+
 uint32_t vkf_batches_left_out(const vkf_batches *batches, uint32_t *out_first)
 {
     if (out_first && batches->left_out > 0)

@@ -52,6 +52,13 @@ void vkf_batches_destroy(vkf_batches **batches);
 // Batches of an epoch for this machine; the same in every epoch.
 uint32_t vkf_batches_per_epoch(const vkf_batches *batches);
 
+// The most rows of a batch, and the longest sides of any.
+typedef struct vkf_batch_sizes {
+    uint32_t rows, source_len, target_len;
+} vkf_batch_sizes;
+
+vkf_batch_sizes vkf_batches_largest(const vkf_batches *batches);
+
 // How many examples are left out, because they are empty or too long. *out_first is the first of them, unless it is
 // NULL or there is none.
 uint32_t vkf_batches_left_out(const vkf_batches *batches, uint32_t *out_first);

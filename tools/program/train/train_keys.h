@@ -10,7 +10,7 @@
 #define VKF_TRAIN_KEYS(X)                                                                                             \
     X(MODEL, "", "model", "model", TEXT, model, 0, 0, "DIR: the model that is trained further")                       \
     X(TOKENIZER, "", "tokenizer", "tokenizer", TEXT, tokenizer, 0, 0, "DIR: that of a new model")                     \
-    X(OUTPUT, "", "output", "output", TEXT, output, 0, 0, "DIR: where the trained model is written")                  \
+    X(OUTPUT, "", "output", "out", TEXT, output, 0, 0, "DIR: where the trained model is written")                  \
     X(DTYPE, "", "dtype", "dtype", DTYPE, dtype, 0, 0, "the type of activations and of the products' weights")        \
     X(SEED, "", "seed", "seed", U64, seed, 0, 9.2e18, "of all random numbers")                                        \
     X(PARAMETERS, "", "parameters", "parameters", PARAMETERS, parameters, 0, 0, "which are trained")                  \

@@ -1,0 +1,85 @@
+#include "trained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vkf_test_must(vkf_test_gpu *gpu, vkf_status status)
+{
+    if (status != VKF_OK)
+        fail_msg("%s: %s", vkf_status_name(status), gpu->last_error);
+}
+
+static void draw(vkf_test_trained *t, int32_t *ids, size_t count, uint32_t below)
+{
+    vkf_test_fill_ids(&t->gpu->random, ids, count, below > 0 ? below : 1);
+}
+
+static void make_batch(vkf_test_trained *t)
+{
+    const vkf_model_config *config = &t->model->config;
+    const vkf__graph_sizes sizes = {VKF_TEST_BATCH, {VKF_TEST_SOURCE, VKF_TEST_TARGET}};
+    const uint32_t classes = vkf__graph_classes(&t->trainer->graph, &sizes);
+    draw(t, t->source, VKF_TEST_BATCH * VKF_TEST_SOURCE, config->source_vocab);
+    draw(t, t->types, VKF_TEST_BATCH * VKF_TEST_SOURCE, config->token_types);
+    draw(t, t->target, VKF_TEST_BATCH * VKF_TEST_TARGET, config->target_vocab);
+    draw(t, t->labels, VKF_TEST_BATCH * VKF_TEST_SOURCE, classes);
+    t->labels[1] = -100;
+    for (int i = 0; i < VKF_TEST_BATCH; i++)
+        t->lengths[i] = VKF_TEST_SOURCE - i;
+    t->batch = (vkf_train_batch){VKF_TEST_BATCH, VKF_TEST_SOURCE, t->source, t->lengths,
+                                 t->types,       VKF_TEST_TARGET, t->target, t->labels};
+}
+
+void vkf_test_trained_open(vkf_test_trained *t, vkf_test_gpu *gpu, const char *directory,
+                           const vkf_trainer_desc *settings)
+{
+    const vkf_model_desc model = {.directory = directory, .trainable = true};
+    vkf_trainer_desc desc = *settings;
+    desc.max_batch = VKF_TEST_BATCH;
+    desc.max_source_len = VKF_TEST_SOURCE + 2;
+    desc.max_target_len = VKF_TEST_TARGET + 1;
+    if (desc.rate == 0)
+        desc.rate = 1e-3;
+    *t = (vkf_test_trained){.gpu = gpu};
+    vkf_test_must(gpu, vkf_model_load(gpu->context, &model, &t->model));
+    vkf_test_must(gpu, vkf_trainer_create(t->model, &desc, &t->trainer));
+    make_batch(t);
+}
+
+void vkf_test_trained_close(vkf_test_trained *t)
+{
+    vkf_trainer_destroy(&t->trainer);
+    vkf_model_destroy(&t->model);
+}
+
+double vkf_test_trained_loss(vkf_test_trained *t)
+{
+    vkf_train_result result;
+    vkf_test_must(t->gpu, vkf_trainer_evaluate(t->trainer, &t->batch, &result));
+    return result.loss;
+}
+
+vkf_train_result vkf_test_trained_step(vkf_test_trained *t, int steps)
+{
+    vkf_train_result result = {0};
+    for (int i = 0; i < steps; i++)
+        vkf_test_must(t->gpu, vkf_trainer_step(t->trainer, &t->batch, 1, &result));
+    return result;
+}
+
+float *vkf_test_trained_read(vkf_test_trained *t, size_t *out_count)
+{
+    const vkf__parameters *p = &t->trainer->parameters;
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++)
+        count += vkf__span_of(&p->items[i].value).size_bytes / sizeof(float);
+    float *all = malloc(count * sizeof *all), *to = all;
+    assert_non_null(all);
+    for (size_t i = 0; i < p->count; i++) {
+        const vkf__span value = vkf__span_of(&p->items[i].value);
+        vkf_test_must(t->gpu, vkf_buffer_read(value.buffer, value.offset_bytes, to, value.size_bytes));
+        to += value.size_bytes / sizeof(float);
+    }
+    *out_count = count;
+    return all;
+}

@@ -1,0 +1,35 @@
+// A model with its trainer and a batch of random ids, for tests of trainers.
+#ifndef VKF_TESTS_TRAINED_H
+#define VKF_TESTS_TRAINED_H
+
+#include "fixture.h"
+#include "training/trainer.h"
+
+#define VKF_TEST_BATCH 4
+#define VKF_TEST_SOURCE 7
+#define VKF_TEST_TARGET 5
+
+typedef struct vkf_test_trained {
+    vkf_test_gpu *gpu;
+    vkf_model *model;
+    vkf_trainer *trainer;
+    int32_t source[VKF_TEST_BATCH * VKF_TEST_SOURCE], types[VKF_TEST_BATCH * VKF_TEST_SOURCE];
+    int32_t target[VKF_TEST_BATCH * VKF_TEST_TARGET], labels[VKF_TEST_BATCH * VKF_TEST_SOURCE];
+    int32_t lengths[VKF_TEST_BATCH];
+    vkf_train_batch batch;
+} vkf_test_trained;
+
+// Fails the test with the library's message unless the status is OK.
+void vkf_test_must(vkf_test_gpu *gpu, vkf_status status);
+
+// The batch has the sizes above, and the trainer room for longer ones. A rate of 0 is 1e-3. Fails the test on error.
+void vkf_test_trained_open(vkf_test_trained *trained, vkf_test_gpu *gpu, const char *directory,
+                           const vkf_trainer_desc *desc);
+void vkf_test_trained_close(vkf_test_trained *trained);
+double vkf_test_trained_loss(vkf_test_trained *trained);
+// Steps over the batch; the result of the last.
+vkf_train_result vkf_test_trained_step(vkf_test_trained *trained, int steps);
+// All parameters, one behind the other, and how many floats these are; free() releases them.
+float *vkf_test_trained_read(vkf_test_trained *trained, size_t *out_count);
+
+#endif

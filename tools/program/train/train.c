@@ -1,0 +1,127 @@
+// vkformer train: trains a model on lines of examples. This file is its command line.
+#include <stdio.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "output/file_output.h"
+#include "ranks/ranked.h"
+#include "train/train_run.h"
+#include "train/train_values.h"
+
+enum { OPT_RESUME = VKF_OPT_OWN, OPT_CHECK_GRADIENTS };
+
+static void print_help(const void *user)
+{
+    (void)user;
+    fputs("usage: vkformer train [OPTIONS] [CONFIG.json]\n"
+          "\n"
+          "Trains a model: one that is there (--model), or a new one from source to target (--tokenizer DIR with a\n"
+          "vocabulary.json, and its sizes). CONFIG.json has the settings, whose names docs/training.md lists;\n"
+          "options go before it. Data are lines: SOURCE <tab> TARGET for an encoder-decoder and for an encoder whose\n"
+          "embeddings are to be near, a text for a decoder, TEXT <tab> LABEL for a classifier; or the same as JSON\n"
+          "in files named .jsonl. The directory --out gets checkpoints step-N, the best one as best, log.jsonl and\n"
+          "train.html. Interrupted, the run ends with a checkpoint.\n"
+          "\n"
+          "  --resume                  go on from the last checkpoint of --out, if there is one\n"
+          "  --check-gradients         compare the first batch's gradients with differences of its loss, and train\n"
+          "                            nothing: exit 1 if one is off\n",
+          stdout);
+    vkf_train_config_print_help(stdout);
+    fputs("\n" VKF_COMMON_HELP, stdout);
+}
+
+static const struct option long_options[] = {
+    {"resume", no_argument, NULL, OPT_RESUME},
+    {"check-gradients", no_argument, NULL, OPT_CHECK_GRADIENTS},
+    VKF_TRAIN_KEYS(VKF_TRAIN_LONG_OPTION) VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    vkf_train_options *options = user;
+    if (opt == OPT_RESUME || opt == OPT_CHECK_GRADIENTS) {
+        *(opt == OPT_RESUME ? &options->resume : &options->check_gradients) = true;
+        return true;
+    }
+    if (opt >= VKF_TRAIN_FIRST_OPTION && opt < VKF_TRAIN_FIRST_OPTION + VKF_TRAIN_KEY_COUNT)
+        return vkf_train_config_flag(&options->config, (vkf_train_key)(opt - VKF_TRAIN_FIRST_OPTION), value) == VKF_OK;
+    return vkf_parse_common(opt, value, &options->common);
+}
+
+static bool check_supported(const vkf_train_config *config)
+{
+    if (config->dtype != VKF_TRAIN_F32) {
+        vkf_print_error("'dtype' (--dtype): training is in f32; a model that was stored in 16 bits is trained in f32, "
+                        "too");
+        return false;
+    }
+    if (config->parameters == VKF_TRAIN_LORA) {
+        vkf_print_error("'parameters' (--parameters): this program trains all parameters or the head's");
+        return false;
+    }
+    return true;
+}
+
+// A check of gradients neither ends nor writes anything.
+static bool complete_check(vkf_train_options *options)
+{
+    if (!options->check_gradients)
+        return true;
+    const bool ends = options->config.steps > 0 || options->config.epochs > 0;
+    return ends || vkf_train_config_flag(&options->config, VKF_TRAIN_STEPS, "1") == VKF_OK;
+}
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    vkf_train_options *options = user;
+    if (argc - optind > 1) {
+        vkf_print_error("train takes one CONFIG.json, not %d arguments; see vkformer train --help", argc - optind);
+        return false;
+    }
+    return (argc == optind || vkf_train_config_load(&options->config, argv[optind]) == VKF_OK) &&
+           complete_check(options) && vkf_train_config_check(&options->config) == VKF_OK &&
+           check_supported(&options->config);
+}
+
+// What rank 0 warns of would be said by all ranks.
+static void print_errors(void *user, vkf_severity severity, const char *message)
+{
+    if (severity == VKF_SEVERITY_ERROR)
+        vkf_print_message(user, severity, message);
+}
+
+static int train(void *user)
+{
+    vkf_train_options *options = user;
+    vkf_train_run run;
+    int code = VKF_EXIT_FAILED;
+    if (options->check_gradients && options->ranks.size > 1) {
+        vkf_print_error("--check-gradients: run it without mpirun");
+        return code;
+    }
+    if (options->ranks.rank > 0)
+        options->host.message = print_errors;
+    options->common.device = vkf_ranked_device(&options->ranks, &options->common);
+    if (vkf_train_open(options, &run))
+        code = options->check_gradients ? vkf_train_check_gradients(&run) : vkf_train_loop(&run);
+    vkf_train_close(&run);
+    return code;
+}
+
+static int run(void *user)
+{
+    vkf_train_options *options = user;
+    return vkf_run_ranked(&options->ranks, train, options);
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_train(int argc, char **argv)
+{
+    vkf_train_options options = {.host = vkf_printing_host()};
+    vkf_train_config_init(&options.host, &options.config);
+    const int code = vkf_command_run(&command, argc, argv, &options, &options.common);
+    vkf_train_config_free(&options.config);
+    return code;
+}

@@ -1,0 +1,341 @@
+// Loads what turns lines into ids, and fills batches for each kind of model.
+#include "train/train_data.h"
+
+#include <inttypes.h>
+
+#include "io/file.h"
+#include "io/path.h"
+#include "model/labels.h"
+
+#define IGNORED_LABEL (-100)
+#define ROOM_FACTOR 2 // how much larger the trainer's room may be than what a batch has
+
+// ---- words
+
+static vkf_status task_of(const vkf__host *host, const vkf_model_config *config, vkf_train_task *out_task)
+{
+    static const char *const heads[VKF_HEAD_COUNT] = {"", "", "classes of tokens", "answers", "masked words"};
+    if (config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER) {
+        *out_task = config->kind == VKF_MODEL_SEQ2SEQ ? VKF_TASK_TRANSLATE : VKF_TASK_CONTINUE;
+        return VKF_OK;
+    }
+    if (config->kind == VKF_MODEL_ENCODER && config->head <= VKF_HEAD_SEQUENCE_CLASSIFICATION) {
+        *out_task = config->head == VKF_HEAD_NONE ? VKF_TASK_EMBED : VKF_TASK_CLASSIFY;
+        if (config->head_regression || config->head_multi_label)
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                             "the model's head gives values or several classes at once, and what is trained here is "
+                             "one class of several");
+        return config->lower_case
+                   ? vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                               "the model puts texts into lower case beside its tokenizer: make the data so, and take "
+                               "do_lower_case out of its sentence_bert_config.json")
+                   : VKF_OK;
+    }
+    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                     "the model has a head for %s, which lines of examples do not say; vkf_trainer_step() of the "
+                     "library trains it",
+                     config->kind == VKF_MODEL_ENCODER ? heads[config->head] : "sequences that are no text");
+}
+
+static vkf_status load_words(vkf_train_words *words, const char *directory)
+{
+    const vkf__host *host = words->host;
+    const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
+    char *path = NULL, *marian = NULL;
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__path_join(host, directory, "vocabulary.json", &path));
+    VKF_TRY(vkf__path_join(host, directory, "target.spm", &marian));
+    words->has_tables = words->task == VKF_TASK_TRANSLATE && vkf__file_exists(path);
+    if (words->has_tables)
+        VKF_TRY(vkf__token_tables_load(host, path, &words->tables));
+    else if (vkf__file_exists(marian))
+        VKF_TRY(vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                          "%s: texts of the target language are not turned into ids here: give the model a "
+                          "tokenizer.json for both languages",
+                          directory));
+    else
+        VKF_TRY(vkf_tokenizer_load(&desc, directory, &words->tokenizer));
+    if (words->task == VKF_TASK_CLASSIFY)
+        VKF_TRY(vkf__labels_load(host, directory, &words->labels, &words->label_count));
+fail:
+    vkf__free(host, path);
+    vkf__free(host, marian);
+    return status;
+}
+
+vkf_status vkf_train_words_load(const vkf__host *host, const char *directory, const vkf_model_config *config,
+                                vkf_train_words *out_words)
+{
+    *out_words = (vkf_train_words){.host = host, .config = config};
+    VKF_RETURN_IF_ERROR(task_of(host, config, &out_words->task));
+    return load_words(out_words, directory);
+}
+
+void vkf_train_words_free(vkf_train_words *words)
+{
+    if (words->has_tables)
+        vkf__token_tables_free(&words->tables);
+    vkf_tokenizer_destroy(&words->tokenizer);
+    if (words->labels)
+        vkf__labels_free(words->host, words->labels, words->label_count);
+    *words = (vkf_train_words){0};
+}
+
+// ---- batches
+
+static bool has_targets(const vkf_train_words *words)
+{
+    return words->task != VKF_TASK_CONTINUE;
+}
+
+static vkf_batches_desc batches_of(vkf_train_data *data, const vkf_train_config *config)
+{
+    const vkf_train_words *words = data->words;
+    const vkf_model_config *model = words->config;
+    const bool decoder = words->task == VKF_TASK_CONTINUE;
+    const uint32_t source = decoder                                                          ? model->max_target_len
+                            : words->task == VKF_TASK_EMBED && model->truncate_len > 0 ? model->truncate_len
+                                                                                             : model->max_source_len;
+    const int32_t pad = model->pad_id > 0 ? model->pad_id : 0;
+    return (vkf_batches_desc){
+        .example_count = vkf_examples_count(data->examples),
+        .ids = vkf_example_tokens_get,
+        .ids_user = &data->tokens,
+        .has_targets = has_targets(words),
+        .max_tokens = config->batch_tokens,
+        .max_rows = config->batch_rows,
+        .max_source_len = source,
+        .max_target_len = words->task == VKF_TASK_TRANSLATE ? model->max_target_len
+                          : words->task == VKF_TASK_EMBED   ? source
+                                                            : 0,
+        .source_pad_id = pad,
+        .target_pad_id = pad,
+        .seed = config->seed,
+    };
+}
+
+static uint32_t longer(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+// A trainer has room for the most rows of the longest examples, so that a few long ones and many short ones would make
+// it many times as large as any batch: then batches get fewer rows.
+static vkf_status make_batches(vkf_train_data *data, const vkf_train_config *config, const vkf_ranks *ranks)
+{
+    const vkf__host *host = data->words->host;
+    vkf_batches_desc desc = batches_of(data, config);
+    desc.rank = ranks ? ranks->rank : 0;
+    desc.ranks = ranks ? ranks->size : 0;
+    VKF_RETURN_IF_ERROR(vkf_batches_create(host, &desc, &data->batches));
+    vkf_batch_sizes sizes = vkf_batches_largest(data->batches);
+    const uint64_t room = (uint64_t)ROOM_FACTOR * config->batch_tokens;
+    const uint32_t longest = longer(sizes.source_len, sizes.target_len);
+    if (config->batch_rows == 0 && (uint64_t)sizes.rows * longest > room) {
+        vkf_batches_destroy(&data->batches);
+        desc.max_rows = (uint32_t)(room / longest);
+        VKF_RETURN_IF_ERROR(vkf_batches_create(host, &desc, &data->batches));
+        sizes = vkf_batches_largest(data->batches);
+    }
+    data->sizes = sizes;
+    return VKF_OK;
+}
+
+// A text's last token is nothing to go on from, and its first one follows from nothing.
+static void fit_sizes(vkf_train_data *data)
+{
+    vkf_batch_sizes *sizes = &data->sizes;
+    switch (data->words->task) {
+    case VKF_TASK_TRANSLATE:
+        sizes->target_len -= 1;
+        break;
+    case VKF_TASK_CONTINUE:
+        sizes->target_len = longer(sizes->source_len, 2) - 1;
+        sizes->source_len = 0;
+        break;
+    case VKF_TASK_CLASSIFY:
+        sizes->target_len = 0;
+        break;
+    case VKF_TASK_EMBED:
+        sizes->rows *= 2;
+        sizes->source_len = longer(sizes->source_len, sizes->target_len);
+        sizes->target_len = 0;
+        break;
+    }
+}
+
+static vkf_status make_slots(vkf_train_data *data, uint32_t count)
+{
+    const vkf__host *host = data->words->host;
+    const vkf_batch_sizes *sizes = &data->sizes;
+    const size_t rows = sizes->rows;
+    VKF_ALLOC_OR_RETURN(host, data->slots, count);
+    data->slot_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        VKF_ALLOC_OR_RETURN(host, data->slots[i].memory, rows * (sizes->source_len + 2 * (size_t)sizes->target_len + 2));
+    return VKF_OK;
+}
+
+static void warn_of_left_out(const vkf_train_data *data)
+{
+    uint32_t first = 0;
+    const uint32_t count = vkf_batches_left_out(data->batches, &first);
+    if (count == 0)
+        return;
+    const vkf_example_place place = vkf_examples_place(data->examples, first);
+    vkf__log(data->words->host, VKF_SEVERITY_WARNING,
+             "%u of %u examples are left out: they are empty, or longer than the model or a batch; the first is %s, "
+             "line %" PRIu64,
+             count, vkf_examples_count(data->examples), place.path, place.line);
+}
+
+vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
+                               const vkf_train_texts *paths, uint32_t slots, const vkf_ranks *ranks,
+                               vkf_train_data *out_data)
+{
+    static const vkf_example_kind kinds[] = {VKF_EXAMPLE_PAIR, VKF_EXAMPLE_TEXT, VKF_EXAMPLE_CLASS, VKF_EXAMPLE_PAIR};
+    vkf_train_data *data = out_data;
+    *data = (vkf_train_data){.words = words};
+    const vkf_examples_desc desc = {
+        .paths = (const char *const *)paths->items,
+        .path_count = paths->count,
+        .kind = kinds[words->task],
+        .max_line_bytes = config->max_line_bytes,
+        .max_bad_lines = config->max_bad_lines,
+    };
+    VKF_RETURN_IF_ERROR(vkf_examples_open(words->host, &desc, &data->examples));
+    const bool translates = words->task == VKF_TASK_TRANSLATE, ends = words->task == VKF_TASK_CONTINUE;
+    data->tokens = (vkf_example_tokens){
+        .host = words->host,
+        .examples = data->examples,
+        .tokenizer = words->tokenizer,
+        .tables = words->has_tables ? &words->tables : NULL,
+        .class_targets = words->task == VKF_TASK_CLASSIFY,
+        .labels = (const char *const *)words->labels,
+        .label_count = words->label_count,
+        .first_target_id = translates ? words->config->bos_id : -1,
+        .last_target_id = ends || words->has_tables ? words->config->eos_id : -1,
+        .ends_sources = ends,
+    };
+    VKF_RETURN_IF_ERROR(make_batches(data, config, ranks));
+    warn_of_left_out(data);
+    fit_sizes(data);
+    return make_slots(data, slots);
+}
+
+void vkf_train_data_free(vkf_train_data *data)
+{
+    if (!data->words)
+        return;
+    for (uint32_t i = 0; data->slots && i < data->slot_count; i++)
+        vkf__free(data->words->host, data->slots[i].memory);
+    vkf__free(data->words->host, data->slots);
+    vkf_batches_destroy(&data->batches);
+    vkf_example_tokens_clear(&data->tokens);
+    vkf_examples_close(&data->examples);
+    *data = (vkf_train_data){0};
+}
+
+// ---- slots
+
+// Where a row's ids go, and what each of them is to be followed by.
+static void put_shifted(const int32_t *ids, uint32_t count, uint32_t len, int32_t pad_id, int32_t *out_ids,
+                        int32_t *out_labels)
+{
+    for (uint32_t i = 0; i < len; i++) {
+        const bool followed = i + 1 < count;
+        out_ids[i] = i < count ? ids[i] : pad_id;
+        out_labels[i] = followed ? ids[i + 1] : IGNORED_LABEL;
+    }
+}
+
+static void put_all_shifted(const vkf_train_slot *slot, const int32_t *ids, const uint32_t *counts, uint32_t width,
+                            int32_t pad_id)
+{
+    const vkf_train_batch *batch = &slot->batch;
+    const uint32_t len = batch->target_len;
+    for (uint32_t row = 0; row < batch->batch; row++)
+        put_shifted(ids + (size_t)row * width, counts[row], len, pad_id,
+                    (int32_t *)batch->target_ids + (size_t)row * len, (int32_t *)batch->labels + (size_t)row * len);
+}
+
+// Rows of `width` ids become rows of `len`.
+static void put_rows(int32_t *out_ids, uint32_t len, const int32_t *ids, uint32_t rows, uint32_t width, int32_t pad_id)
+{
+    for (uint32_t row = 0; row < rows; row++)
+        for (uint32_t i = 0; i < len; i++)
+            out_ids[(size_t)row * len + i] = i < width ? ids[(size_t)row * width + i] : pad_id;
+}
+
+static void put_lengths(int32_t *out_lengths, const uint32_t *lengths, uint32_t rows)
+{
+    for (uint32_t row = 0; row < rows; row++)
+        out_lengths[row] = (int32_t)lengths[row];
+}
+
+// Lays out the slot's memory: source, lengths, target, labels.
+static void begin_slot(vkf_train_slot *slot, uint32_t rows, uint32_t source_len, uint32_t target_len)
+{
+    int32_t *source = slot->memory, *lengths = source + (size_t)rows * source_len, *target = lengths + rows;
+    slot->batch = (vkf_train_batch){
+        .batch = rows,
+        .source_len = source_len,
+        .source_ids = source,
+        .source_lengths = source_len > 0 ? lengths : NULL,
+        .target_len = target_len,
+        .target_ids = target,
+        .labels = target + (size_t)rows * target_len,
+    };
+}
+
+static void put_sources(const vkf_train_slot *slot, const vkf_batch *from, int32_t pad_id)
+{
+    const vkf_train_batch *batch = &slot->batch;
+    put_rows((int32_t *)batch->source_ids, batch->source_len, from->source_ids, from->rows, from->source_len, pad_id);
+    put_lengths((int32_t *)batch->source_lengths, from->source_lengths, from->rows);
+}
+
+// Those that belong to the sources come behind them.
+static void put_partners(vkf_train_slot *slot, const vkf_batch *from, int32_t pad_id)
+{
+    const vkf_train_batch *batch = &slot->batch;
+    put_rows((int32_t *)batch->source_ids + (size_t)from->rows * batch->source_len, batch->source_len,
+             from->target_ids, from->rows, from->target_len, pad_id);
+    put_lengths((int32_t *)batch->source_lengths + from->rows, from->target_lengths, from->rows);
+    slot->batch.labels = NULL;
+}
+
+static void fill_slot(const vkf_train_words *words, const vkf_batch *from, vkf_train_slot *slot)
+{
+    const int32_t pad = words->config->pad_id > 0 ? words->config->pad_id : 0;
+    switch (words->task) {
+    case VKF_TASK_TRANSLATE:
+        begin_slot(slot, from->rows, from->source_len, from->target_len - 1);
+        put_sources(slot, from, pad);
+        put_all_shifted(slot, from->target_ids, from->target_lengths, from->target_len, pad);
+        break;
+    case VKF_TASK_CONTINUE:
+        begin_slot(slot, from->rows, 0, longer(from->source_len, 2) - 1);
+        put_all_shifted(slot, from->source_ids, from->source_lengths, from->source_len, pad);
+        break;
+    case VKF_TASK_CLASSIFY:
+        begin_slot(slot, from->rows, from->source_len, 0);
+        put_sources(slot, from, pad);
+        put_rows((int32_t *)slot->batch.labels, 1, from->target_ids, from->rows, from->target_len, 0);
+        break;
+    case VKF_TASK_EMBED:
+        begin_slot(slot, 2 * from->rows, longer(from->source_len, from->target_len), 0);
+        put_sources(slot, from, pad);
+        put_partners(slot, from, pad);
+        break;
+    }
+}
+
+vkf_status vkf_train_data_take(vkf_train_data *data, uint64_t number, uint32_t slot)
+{
+    const vkf_batch *batch = NULL;
+    VKF_RETURN_IF_ERROR(vkf_batches_get(data->batches, number, &batch));
+    fill_slot(data->words, batch, &data->slots[slot]);
+    data->slots[slot].tokens = batch->source_tokens + (data->words->task == VKF_TASK_CLASSIFY ? 0 : batch->target_tokens);
+    return VKF_OK;
+}

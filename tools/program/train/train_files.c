@@ -1,0 +1,217 @@
+// The directory of a run:
+//
+//   start            of a new model: what training begins with
+//   step-N           the last checkpoints, models like any other
+//   best             the checkpoint with the smallest loss of held-out examples
+//   train.json       all settings, to repeat the run
+//   log.jsonl        see train/train_log.h
+//   train.html       the log as pictures
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/directories.h"
+#include "io/file.h"
+#include "io/new_file.h"
+#include "io/path.h"
+#include "output/make_directories.h"
+#include "train/train_page.h"
+#include "train/train_run.h"
+#include "training/trainer.h"
+
+#define KEPT_STEPS 3
+#define LOG_FILE "log.jsonl"
+#define BEST "best"
+#define NEXT_BEST "best.next" // is whole, and about to become the best one
+
+vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out_path)
+{
+    return vkf__path_join(run->host, run->config->output, name, out_path);
+}
+
+// ---- before the run
+
+static vkf_status write_settings(const vkf__host *host, const vkf_train_config *config)
+{
+    vkf_status status = VKF_OK;
+    json_t *root = vkf_train_config_json(config);
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    char *path = NULL;
+    if (!text)
+        VKF_TRY(vkf__no_memory(host, __func__, 1, 1));
+    VKF_TRY(vkf__path_join(host, config->output, "train.json", &path));
+    VKF_TRY(vkf__file_write(host, path, text, strlen(text)));
+fail:
+    vkf__free(host, path);
+    free(text); // jansson's own
+    json_decref(root);
+    return status;
+}
+
+vkf_status vkf_train_settle_directory(const vkf_train_options *options)
+{
+    const char *output = options->config.output;
+    uint64_t step;
+    const int error = vkf_make_directories(output, 0777);
+    if (error != 0)
+        return vkf__fail(&options->host, VKF_ERROR_FILE, "%s: cannot be made: %s", output, strerror(error));
+    if (!options->resume && !options->check_gradients && vkf__last_step(output, &step))
+        return vkf__fail(&options->host, VKF_ERROR_FILE,
+                         "%s has checkpoints of an earlier run: --resume goes on from the last one; for a new run give "
+                         "another directory",
+                         output);
+    return options->check_gradients ? VKF_OK : write_settings(&options->host, &options->config);
+}
+
+// ---- going on
+
+// What the log knows of the run's earlier parts.
+static vkf_status read_past(vkf_train_run *run, const char *path)
+{
+    vkf_train_log_line *lines = NULL;
+    size_t count = 0;
+    double best = INFINITY;
+    VKF_RETURN_IF_ERROR(vkf_train_log_read(run->host, path, &lines, &count));
+    for (size_t i = 0; i < count; i++) {
+        run->seconds_before = lines[i].seconds;
+        if (lines[i].type != VKF_TRAIN_LOG_EVAL)
+            continue;
+        run->looks_since_best = lines[i].loss < best ? 0 : run->looks_since_best + 1;
+        best = fmin(best, lines[i].loss);
+    }
+    vkf__free(run->host, lines);
+    return VKF_OK;
+}
+
+static vkf_status load_step(vkf_train_run *run, uint64_t step)
+{
+    char *path = NULL;
+    VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
+    const vkf_status status = vkf_trainer_resume(run->trainer, path);
+    vkf__free(run->host, path);
+    run->saved_step = step;
+    return status;
+}
+
+vkf_status vkf_train_resume(vkf_train_run *run)
+{
+    vkf_status status = VKF_OK;
+    uint64_t step = 0;
+    char *path = NULL;
+    VKF_TRY(vkf_train_path(run, LOG_FILE, &path));
+    if (vkf__last_step(run->config->output, &step))
+        VKF_TRY(load_step(run, step));
+    if (vkf_train_leads(run))
+        VKF_TRY(vkf_train_log_open(run->host, path, step, &run->log));
+    vkf_ranks_meet();
+    if (step > 0)
+        VKF_TRY(read_past(run, path));
+fail:
+    vkf__free(run->host, path);
+    return status;
+}
+
+// ---- checkpoints
+
+vkf_status vkf_train_save(vkf_train_run *run)
+{
+    const uint64_t step = vkf_trainer_steps(run->trainer);
+    char *path = NULL;
+    if (step == run->saved_step || !vkf_train_leads(run))
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
+    vkf_status status = vkf_trainer_save(run->trainer, path);
+    vkf__free(run->host, path);
+    VKF_RETURN_IF_ERROR(status);
+    run->saved_step = step;
+    return vkf__keep_steps(run->host, run->config->output, KEPT_STEPS);
+}
+
+// Whoever is killed between the two leaves a directory that is whole, under the other name.
+vkf_status vkf_train_save_best(vkf_train_run *run)
+{
+    vkf_status status = VKF_OK;
+    const char *output = run->config->output;
+    char *next = NULL, *best = NULL;
+    if (!vkf_train_leads(run))
+        return VKF_OK;
+    VKF_TRY(vkf_train_path(run, NEXT_BEST, &next));
+    VKF_TRY(vkf_train_path(run, BEST, &best));
+    vkf__directory_remove_unheld(output, NEXT_BEST);
+    VKF_TRY(vkf_trainer_save(run->trainer, next));
+    vkf__directory_remove_unheld(output, BEST);
+    const int error = vkf__directory_rename(next, best);
+    if (error != 0)
+        status = vkf__fail(run->host, VKF_ERROR_FILE, "%s: cannot be replaced: %s", best, strerror(error));
+fail:
+    vkf__free(run->host, next);
+    vkf__free(run->host, best);
+    return status;
+}
+
+// ---- the page
+
+#define FACT_BYTES 300
+#define FACTS 6
+
+typedef struct fact_list {
+    vkf_train_fact facts[FACTS];
+    char texts[FACTS][FACT_BYTES];
+    size_t count;
+} fact_list;
+
+static void add_fact(fact_list *list, const char *name, const char *text)
+{
+    (void)snprintf(list->texts[list->count], FACT_BYTES, "%s", text);
+    list->facts[list->count] = (vkf_train_fact){name, list->texts[list->count]};
+    list->count++;
+}
+
+static void add_number(fact_list *list, const char *name, uint64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    add_fact(list, name, text);
+}
+
+static void list_facts(const vkf_train_run *run, fact_list *out_list)
+{
+    vkf_device_info device;
+    uint64_t count = 0;
+    vkf_train_parameter parameter;
+    vkf_context_device_info(run->context, &device);
+    for (uint32_t i = 0; vkf_trainer_parameter(run->trainer, i, &parameter); i++)
+        count += parameter.count;
+    *out_list = (fact_list){0};
+    add_fact(out_list, "Device", device.name);
+    add_fact(out_list, "Driver", device.driver_info);
+    add_number(out_list, "Trained parameters", count);
+    add_number(out_list, "Examples", vkf_examples_count(run->train.examples));
+    add_number(out_list, "Batches of an epoch", vkf_batches_per_epoch(run->train.batches));
+    add_number(out_list, "Seed", run->config->seed);
+}
+
+vkf_status vkf_train_write_page(vkf_train_run *run)
+{
+    vkf_status status = VKF_OK;
+    char *log = NULL, *path = NULL;
+    vkf_train_log_line *lines = NULL;
+    vkf__new_file file = {0};
+    fact_list list;
+    size_t count = 0;
+    VKF_TRY(vkf_train_path(run, LOG_FILE, &log));
+    VKF_TRY(vkf_train_path(run, "train.html", &path));
+    VKF_TRY(vkf_train_log_read(run->host, log, &lines, &count));
+    list_facts(run, &list);
+    const vkf_train_page page = {run->config->model ? run->config->model : run->config->output, list.facts, list.count,
+                                 lines, count};
+    VKF_TRY(vkf__new_file_open(run->host, path, &file));
+    vkf_train_page_write(file.stream, &page);
+    VKF_TRY(vkf__new_file_commit(&file));
+fail:
+    vkf__new_file_discard(&file);
+    vkf__free(run->host, lines);
+    vkf__free(run->host, log);
+    vkf__free(run->host, path);
+    return status;
+}

@@ -1,0 +1,178 @@
+// Opens what a training run works with.
+#include "base/directories.h"
+#include "command/model_path.h"
+#include "train/new_model.h"
+#include "train/train_ranks.h"
+#include "train/train_run.h"
+#include "training/trainer.h"
+
+// The parameters of heads, as the families name them.
+static const char *const head_patterns[] = {"classifier*", "pre_classifier*", "score*",        "lm_head*",
+                                            "qa_outputs*", "generator*",      "cls.predictions*", "vocab_*"};
+
+#define HEAD_PATTERNS (sizeof head_patterns / sizeof head_patterns[0])
+
+// ---- the model
+
+static vkf_status make_new_model(const vkf_train_run *run)
+{
+    // What an earlier run without a single checkpoint has left.
+    vkf__directory_remove_unheld(run->config->output, "start");
+    return vkf_new_model_write(run->host, run->config, run->start);
+}
+
+static vkf_status find_start(vkf_train_run *run)
+{
+    const vkf_train_config *config = run->config;
+    uint64_t step;
+    if (config->model) {
+        const char *directory = config->model;
+        if (!vkf_find_model(&directory))
+            return VKF_ERROR_FILE;
+        VKF_STRDUP_OR_RETURN(run->host, run->start, directory);
+        return VKF_OK;
+    }
+    VKF_RETURN_IF_ERROR(vkf_train_path(run, "start", &run->start));
+    if (vkf_train_leads(run) && !vkf__last_step(config->output, &step))
+        VKF_RETURN_IF_ERROR(make_new_model(run));
+    vkf_ranks_meet();
+    return VKF_OK;
+}
+
+static vkf_status load_model(vkf_train_run *run)
+{
+    VKF_RETURN_IF_ERROR(find_start(run));
+    const vkf_model_desc desc = {.directory = run->start, .trainable = true};
+    VKF_RETURN_IF_ERROR(vkf_model_load(run->context, &desc, &run->model));
+    vkf_model_get_config(run->model, &run->model_config);
+    return VKF_OK;
+}
+
+// ---- the trainer
+
+// Those of the patterns that some parameter has.
+static uint32_t find_head(const vkf_train_run *run, const char **out_patterns)
+{
+    vkf__parameters all = {0};
+    uint32_t count = 0;
+    if (vkf__parameters_shape(run->model, NULL, 0, 0, &all) != VKF_OK)
+        return 0;
+    for (size_t p = 0; p < HEAD_PATTERNS; p++)
+        for (size_t i = 0; i < all.count; i++)
+            if (vkf__name_matches(head_patterns[p], all.items[i].name)) {
+                out_patterns[count++] = head_patterns[p];
+                break;
+            }
+    vkf__parameters_free(&all);
+    return count;
+}
+
+static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_sizes *sizes)
+{
+    static const vkf_optimizer optimizers[] = {VKF_OPTIMIZER_ADAMW, VKF_OPTIMIZER_ADAM, VKF_OPTIMIZER_SGD};
+    static const vkf_rate_schedule schedules[] = {VKF_RATE_CONSTANT, VKF_RATE_LINEAR, VKF_RATE_COSINE,
+                                                  VKF_RATE_INVERSE_ROOT};
+    const vkf_train_config *c = run->config;
+    const float dropout = run->options->check_gradients ? 0 : (float)c->dropout;
+    return (vkf_trainer_desc){
+        .max_batch = sizes->rows,
+        .max_source_len = sizes->source_len,
+        .max_target_len = sizes->target_len,
+        .loss = run->words.task == VKF_TASK_EMBED ? VKF_TRAIN_LOSS_CONTRASTIVE : VKF_TRAIN_LOSS_LABELS,
+        // What is looked at has none of it, and a check of gradients looks.
+        .label_smoothing = run->options->check_gradients ? 0 : (float)c->label_smoothing,
+        .optimizer = optimizers[c->optimizer],
+        .rate = c->lr,
+        .schedule = schedules[c->schedule],
+        .warmup_steps = c->warmup,
+        .total_steps = run->total_steps,
+        .beta1 = c->betas[0],
+        .beta2 = c->betas[1],
+        .eps = c->eps,
+        .weight_decay = c->weight_decay,
+        .momentum = c->momentum,
+        .max_norm = (float)c->clip_norm,
+        .dropout = dropout,
+        .attention_dropout = dropout,
+        .activation_dropout = dropout,
+        .seed = c->seed,
+        .recompute = c->gradient_checkpointing,
+    };
+}
+
+static vkf_status make_trainer(vkf_train_run *run)
+{
+    const vkf_batch_sizes *train = &run->train.sizes, *heldout = &run->heldout.sizes;
+    const vkf_batch_sizes most = {
+        .rows = train->rows > heldout->rows ? train->rows : heldout->rows,
+        .source_len = train->source_len > heldout->source_len ? train->source_len : heldout->source_len,
+        .target_len = train->target_len > heldout->target_len ? train->target_len : heldout->target_len,
+    };
+    const char *head[HEAD_PATTERNS];
+    vkf_trainer_desc desc = trainer_of(run, &most);
+    const vkf_train_exchange exchange = vkf_train_ranks_exchange(&run->options->ranks);
+    desc.exchange = exchange.count > 1 ? &exchange : NULL;
+    if (run->config->parameters == VKF_TRAIN_HEAD) {
+        desc.trained = head;
+        desc.trained_count = find_head(run, head);
+        if (desc.trained_count == 0)
+            return vkf__fail(run->host, VKF_ERROR_INVALID_ARGUMENT,
+                             "%s: the model has no parameters of its head alone; train all of them", run->start);
+    }
+    return vkf_trainer_create(run->model, &desc, &run->trainer);
+}
+
+// ---- the run
+
+// How many steps there are in all.
+static uint64_t steps_of(const vkf_train_run *run)
+{
+    const vkf_train_config *c = run->config;
+    const uint64_t batches = (uint64_t)c->epochs * vkf_batches_per_epoch(run->train.batches);
+    const uint64_t steps = (batches + c->accumulation - 1) / c->accumulation;
+    return c->epochs == 0 || (c->steps > 0 && c->steps < steps) ? c->steps : steps;
+}
+
+static vkf_status open_examples(vkf_train_run *run)
+{
+    const vkf_train_config *config = run->config;
+    VKF_RETURN_IF_ERROR(vkf_train_words_load(run->host, run->start, &run->model_config, &run->words));
+    VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->train, config->accumulation,
+                                            &run->options->ranks, &run->train));
+    if (config->heldout.count > 0)
+        VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->heldout, 1, NULL, &run->heldout));
+    run->total_steps = steps_of(run);
+    return VKF_OK;
+}
+
+static vkf_status open_all(vkf_train_run *run)
+{
+    if (vkf_train_leads(run))
+        VKF_RETURN_IF_ERROR(vkf_train_settle_directory(run->options));
+    VKF_RETURN_IF_ERROR(vkf_open_context(&run->options->common, &run->context));
+    VKF_RETURN_IF_ERROR(load_model(run));
+    VKF_RETURN_IF_ERROR(open_examples(run));
+    return make_trainer(run);
+}
+
+bool vkf_train_open(const vkf_train_options *options, vkf_train_run *out_run)
+{
+    *out_run = (vkf_train_run){.options = options, .config = &options->config, .host = &options->host};
+    const vkf_status status = open_all(out_run);
+    if (status != VKF_OK)
+        vkf_print_error("the training cannot begin: %s", vkf_status_text(status));
+    return status == VKF_OK;
+}
+
+void vkf_train_close(vkf_train_run *run)
+{
+    vkf_train_log_close(&run->log);
+    vkf_trainer_destroy(&run->trainer);
+    vkf_train_data_free(&run->heldout);
+    vkf_train_data_free(&run->train);
+    vkf_train_words_free(&run->words);
+    vkf_model_destroy(&run->model);
+    vkf_context_destroy(&run->context);
+    vkf__free(run->host, run->start);
+    *run = (vkf_train_run){0};
+}
