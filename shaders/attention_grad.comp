@@ -10,6 +10,9 @@
 // The output is summed along with the softmax: a step brings the sums to a maximum that all lanes of a row have in
 // common, and each lane totals the weights of its own keys.
 //
+// For a bias there are no sums of rows: a workgroup takes one step of keys in each batch entry, and an invocation sums
+// the gradients of its own scores.
+//
 // With dropout all invocations first draw what of a step's weights is kept, four keys at a time, and share it.
 //
 // Invariants (the registry checks them): STEP and LANES are powers of two, 4 <= LANES <= STEP, LANES divides the local
@@ -17,7 +20,7 @@
 // (DEPTH / 4 + 1) is at least 4 * ceil(head_dim / 4), for the wider of the two, and shared memory holds
 // 16 * (TILE + OWN * (STEP / 4 + 1)) + 4 * STEP + 4 * OWN * (STEP / 4 + 1) bytes.
 // Grid: in any fold of two dimensions, ceil(rows / OWN) * kv_heads * batch workgroups, of the k_len rows of keys or the
-// q_len * heads / kv_heads rows of queries of a key head.
+// q_len * heads / kv_heads rows of queries of a key head; for a bias ceil(mask_cols / STEP) takes the place of batch.
 //
 // Rows that none of the workgroup's own see, or are seen by, are not visited, or add nothing whatever they hold: they
 // are taken for zeros when they are added. Mesa 22.3's lavapipe ends an invocation's loops after 65,535 iterations in
@@ -70,11 +73,12 @@ READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
 
 // The first half of a row is the query or the key; the second is the gradient or the value.
 #ifdef ATTENTION_TRAIN
-const bool TRAINS = true, GIVES_BOTH = false, OWNS_KEYS = false, SUMS_FIRST = false;
+const bool TRAINS = true, GIVES_BOTH = false, GIVES_BIAS = false, OWNS_KEYS = false, SUMS_FIRST = false;
 const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_OUTPUT;
 #else
 const bool TRAINS = false;
 const bool GIVES_BOTH = GIVES == VKF_ATTENTION_GRAD_KEY_AND_VALUE;
+const bool GIVES_BIAS = GIVES == VKF_ATTENTION_GRAD_BIAS;
 const bool OWNS_KEYS = GIVES >= VKF_ATTENTION_GRAD_KEY;
 const bool SUMS_FIRST = GIVES == VKF_ATTENTION_GRAD_QUERY || GIVES == VKF_ATTENTION_GRAD_KEY || GIVES_BOTH;
 const bool SUMS_SECOND = GIVES == VKF_ATTENTION_GRAD_VALUE || GIVES_BOTH;
@@ -107,7 +111,9 @@ const uint DRAWN_QUADS = OWNS_KEYS ? OWN / 4 : STEP / 4 + 1;
 shared vec4 tile[TILE_QUADS];             // (OWN, depth) and (STEP, depth) of rows; (HELD, quads) of rows to be added
 shared vec4 weights[OWN * WEIGHT_STRIDE]; // (OWN, STEP)
 shared uint seen_step[STEP];              // the last step, counted from 1, in which an own row saw such a row
-shared uint drawn[DROPOUT != 0 ? DRAWN_ROWS * DRAWN_QUADS : 1]; // a bit for each of four keys that is kept
+// (DRAWN_ROWS, DRAWN_QUADS), a bit for each of four keys that is kept, in room enough for keys and for queries: no
+// length of a shared array may be selected.
+shared uint drawn[DROPOUT * OWN * (STEP / 4 + 1) + 1];
 
 #include "include/attention_grad_rows.glsl"
 
@@ -120,6 +126,7 @@ float deltas[QUERIES];
 float maximum[EACH];
 float total[EACH]; // of the weights of this lane's keys, relative to maximum; in the end of all
 uint kept;         // a bit for each of the scores
+float bias_sums[GIVES_BIAS ? EACH * LANE_OTHERS : 1];
 vec4 first_sums[EACH * FIRST_LANE_QUADS];
 vec4 second_sums[EACH * SECOND_LANE_QUADS];
 
@@ -138,7 +145,7 @@ void load_stats(uint at, uint row)
 {
     row = query_base + min(row, query_count() - 1);
     log_sums[at] = rows_load(p.log_sums_first + row);
-    if (SUMS_FIRST)
+    if (SUMS_FIRST || GIVES_BIAS)
         deltas[at] = rows_load(p.deltas_first + row);
 }
 
@@ -420,9 +427,11 @@ void take_step(work w, uint first, uint end, uint stamp)
         share_weights(true);
         second_add(first, end, stamp);
     }
-    if (SUMS_FIRST) {
+    if (SUMS_FIRST || GIVES_BIAS) {
         multiply(w, first, end, FIRST_QUADS, SECOND_QUADS);
         make_gradients();
+    }
+    if (SUMS_FIRST) {
         share_weights(false);
         first_add(first, end, stamp);
     }
@@ -523,9 +532,53 @@ void store_row(work w, uint r)
 #endif
 }
 
+#if !defined(ATTENTION_TRAIN) && !defined(ATTENTION_GRAD_PAIR)
+// A step of keys in all batch entries of a slice, but for those that see none of it.
+void sum_bias(work w, uint first)
+{
+    uint last = min(w.first_own + OWN, own_count()) - 1, end_entry = slice_begin(p.batch, p.slice + 1);
+    [[unroll]] for (uint i = 0; i < EACH * LANE_OTHERS; ++i)
+        bias_sums[i] = 0.0;
+    for (w.b = slice_begin(p.batch, p.slice); w.b < end_entry; ++w.b) {
+        uvec2 range = visible_columns(view_query(w, w.first_own), view_query(w, last));
+        if (first >= range.y || first + STEP <= range.x)
+            continue;
+        start(w);
+        take_step(w, first, p.mask_cols, 1);
+        [[unroll]] for (uint i = 0; i < EACH * LANE_OTHERS; ++i)
+            bias_sums[i] += scores[i];
+    }
+}
+
+void store_bias(work w, uint first)
+{
+    [[unroll]] for (uint i = 0; i < EACH * LANE_OTHERS; ++i) {
+        uint row = w.first_own + local_row(i / LANE_OTHERS), key = first + lane() + LANES * (i % LANE_OTHERS);
+        uint at = first_element(w, row, 0, p.out_row, p.out_head) + key;
+        if (row < own_count() && key < p.mask_cols)
+            out_store(at, bias_sums[i] + (p.adds != 0 ? out_load(at) : 0.0));
+    }
+}
+
+void give_bias(work w)
+{
+    uint first = w.b * STEP;
+    if (first >= p.mask_cols)
+        return;
+    sum_bias(w, first);
+    store_bias(w, first);
+}
+#endif
+
 void main()
 {
     work w = view_work(group_index());
+#if !defined(ATTENTION_TRAIN) && !defined(ATTENTION_GRAD_PAIR)
+    if (GIVES_BIAS) {
+        give_bias(w);
+        return;
+    }
+#endif
     if (w.b >= p.batch)
         return;
     start(w);

@@ -2,7 +2,8 @@
 // 2023), algorithms 1 and 2. With weights p = softmax(scale * query key^T + masks), m of dropout, which is 0 or 1 over
 // the probability of being kept, and g the gradient of the output:
 //   out = (m * p) value,   delta = sum of g * out over a row,   ds = p * (m * (g value^T) - delta),
-//   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = (m * p)^T g.
+//   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = (m * p)^T g,
+//   grad of a bias of scores that batch entries share = the sum of ds over them.
 // Delta is what softmax needs, the sum of p * m * (g value^T) over a row, as sums over keys and over elements change
 // places. Weights are computed again from the logarithm of the sum of a row's exponentials, which the way forward
 // leaves, and so is m. A row that sees no key has no part in any gradient, and its output is not dropped.
@@ -18,7 +19,8 @@
 // Query and key, and g and value, are filled up with zeros to a multiple of 4 each. All are f32 in one buffer. Rows of
 // one key head lie one after the other, as the query heads that share it go through the same keys.
 //
-// A workgroup of attention_grad has a block of rows of its own, of queries or of keys, and walks over the others.
+// A workgroup of attention_grad has a block of rows of its own, of queries or of keys, and walks over the others; for a
+// bias it has a block of queries and a step of keys, and walks over the batch.
 #ifndef VKF_SHARED_ATTENTION_GRAD_H
 #define VKF_SHARED_ATTENTION_GRAD_H
 
@@ -49,11 +51,13 @@
 #define VKF_ATTENTION_GRAD_LOG_SUMS 0
 #define VKF_ATTENTION_GRAD_OUTPUT 1
 #define VKF_ATTENTION_GRAD_QUERY 2
-#define VKF_ATTENTION_GRAD_KEY 3
-#define VKF_ATTENTION_GRAD_VALUE 4
-#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 5
+#define VKF_ATTENTION_GRAD_BIAS 3
+#define VKF_ATTENTION_GRAD_KEY 4
+#define VKF_ATTENTION_GRAD_VALUE 5
+#define VKF_ATTENTION_GRAD_KEY_AND_VALUE 6
 
-// All strides in elements. Other rows may be divided among several dispatches, which add to each other's results.
+// All strides in elements. Other rows, or for a bias the batch, may be divided among several dispatches, which add to
+// each other's results.
 struct vkf_attention_grad_params {
     vkf_u32 batch;
     vkf_u32 heads;
@@ -63,7 +67,7 @@ struct vkf_attention_grad_params {
     vkf_u32 keys_first;     // row of the first key
     vkf_u32 log_sums_first; // element
     vkf_u32 deltas_first;   // element
-    vkf_u32 slice;          // of slices of the other rows
+    vkf_u32 slice;          // of slices of the other rows, or of the batch
     vkf_u32 slices;
     vkf_u32 adds; // to what out holds; else that is not read
     vkf_u32 value_adds;

@@ -19,6 +19,12 @@ static uint32_t bucket_of(const vkf_model_config *config, bool decoder, int64_t 
     return first + (bucket < buckets ? bucket : buckets - 1);
 }
 
+void vkf__relative_buckets(const vkf_model_config *config, bool decoder, uint32_t len, int32_t *out_buckets)
+{
+    for (int64_t at = 0; at < 2 * (int64_t)len - 1; at++)
+        out_buckets[at] = (int32_t)bucket_of(config, decoder, at + 1 - len);
+}
+
 void vkf__relative_bias(const vkf_model_config *config, bool decoder, uint32_t heads, uint32_t len, const float *table,
                         float *out_bias)
 {

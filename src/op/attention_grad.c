@@ -200,11 +200,12 @@ static uint32_t step_iterations(const vkf__attention_args *forward, const vkf__a
 }
 
 // Into how many dispatches the other rows are divided. They are in two ranges, each of which may end in a part of a
-// step.
+// step. For a bias the batch is divided, with a step in each entry.
 static uint64_t count_slices(const vkf__attention_args *forward, uint32_t gives, const vkf__config *config)
 {
     const vkf__attention_grad_tile *tile = &config->tile.attention_grad;
-    const uint64_t steps = other_rows(forward, gives) / tile->step + 2;
+    const uint64_t steps =
+        gives == VKF_ATTENTION_GRAD_BIAS ? forward->batch : other_rows(forward, gives) / tile->step + 2;
     const uint64_t steps_each = MAX_ITERATIONS / step_iterations(forward, tile);
     return (steps + steps_each - 1) / steps_each;
 }
@@ -285,7 +286,9 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
     const vkf__attention_grad_tile *tile = &config->tile.attention_grad;
     const uint64_t rows_each = tile->each * config->local_size / tile->lanes;
     const uint64_t blocks = (own_rows(forward, job->gives) + rows_each - 1) / rows_each;
-    vkf__grid_flat(work, blocks * forward->kv_heads * forward->batch, dispatch.grid);
+    const uint64_t others = job->gives == VKF_ATTENTION_GRAD_BIAS ? vkf__div_up_u32(forward->mask_cols, tile->step)
+                                                                  : forward->batch;
+    vkf__grid_flat(work, blocks * forward->kv_heads * others, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
 
@@ -398,12 +401,15 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
 {
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
     const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
+    const pass bias = {"grad_bias", VKF_ATTENTION_GRAD_BIAS, .out = args->dbias, .adds = args->accumulate_bias};
     VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
     VKF_RETURN_IF_ERROR(pack(work, of.forward, &args->dout, &of.rows, 4));
     const vkf__span sums = log_sums(&of.rows);
     VKF_RETURN_IF_ERROR(copy_log_sums(work, of.forward, &args->log_sums, &sums));
     if (vkf__present(&args->dq.span))
         VKF_RETURN_IF_ERROR(emit_pass(work, &of, &query));
+    if (vkf__present(&args->dbias.span))
+        VKF_RETURN_IF_ERROR(emit_pass(work, &of, &bias));
     return emit_keys_and_values(work, args, &of);
 }
 
@@ -415,6 +421,7 @@ static double pair_products(uint32_t gives, double width, double v_width)
     case VKF_ATTENTION_GRAD_LOG_SUMS:
         return width;
     case VKF_ATTENTION_GRAD_OUTPUT:
+    case VKF_ATTENTION_GRAD_BIAS:
     case VKF_ATTENTION_GRAD_VALUE:
         return width + v_width;
     case VKF_ATTENTION_GRAD_KEY_AND_VALUE:
@@ -453,13 +460,15 @@ static vkf__account account(const vkf__dispatched *dispatched)
         (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
     const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
+    const double written = gives == VKF_ATTENTION_GRAD_BIAS ? (double)p->heads * p->q_len * p->mask_cols
+                                                            : own * out_elements(gives, width, v_width);
     const double other_width = gives == VKF_ATTENTION_GRAD_LOG_SUMS ? width : width + v_width;
     const double read =
         other / p->slices * other_width + (trains(gives) ? own * width : own * other_width + 2 * queries);
     return (vkf__account){
         .flops = pairs_count * (2 * pair_products(gives, width, v_width) + 5),
         .bytes_read = vkf__stored_bytes(read, VKF_DTYPE_F32),
-        .bytes_written = vkf__stored_bytes(own * out_elements(gives, width, v_width), VKF_DTYPE_F32),
+        .bytes_written = vkf__stored_bytes(written, VKF_DTYPE_F32),
     };
 }
 
@@ -476,6 +485,10 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
                    dispatched->spec[value ? VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM : VKF_ATTENTION_GRAD_SPEC_HEAD_DIM]},
         .strides = {p->out_batch, p->out_row, p->out_head, 1},
     };
+    if (gives == VKF_ATTENTION_GRAD_BIAS) {
+        out_extent->counts[0] = 1;
+        out_extent->counts[3] = p->mask_cols;
+    }
     return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices;
 }
 

@@ -1,6 +1,6 @@
-// Attention (attention.h) for training, with dropout of its weights, and its gradients with respect to queries, keys
-// and values. All is fused: memory grows with the lengths, not with their product. What the masks hide has no part in
-// any gradient, and neither has a row that sees no key, whatever the rule for such rows.
+// Attention (attention.h) for training, with dropout of its weights, and its gradients with respect to queries, keys,
+// values and a bias of scores. All is fused: memory grows with the lengths, not with their product. What the masks hide
+// has no part in any gradient, and neither has a row that sees no key, whatever the rule for such rows.
 #ifndef VKF_OP_ATTENTION_GRAD_H
 #define VKF_OP_ATTENTION_GRAD_H
 
@@ -33,10 +33,14 @@ typedef struct vkf__attention_grad_args {
     vkf__heads_span dout;           // (batch, q_len, heads, v_head_dim)
     // Optional, each of its own: the gradients of q, k and v, shaped like these. They overlap no operand.
     vkf__heads_span dq, dk, dv;
+    // Optional, f32, with a batch_stride of 0: what a bias gets that is added to the scores of every batch entry, as an
+    // additive mask is. Rows are queries, of mask_cols keys.
+    vkf__heads_span dbias;
     // (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row, as the forward pass left it;
     // any number for one that sees no key.
     vkf__span log_sums;
-    bool accumulate_q, accumulate_k, accumulate_v; // add to what the gradient holds; else that is not read
+    // Add to what the gradient holds; else that is not read.
+    bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias;
 } vkf__attention_grad_args;
 
 // Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones; TOO_LARGE where q, k, v

@@ -18,14 +18,20 @@ typedef struct shape {
 typedef struct arrays {
     float *q, *k, *v, *dout;   // (batch, length, heads, width)
     float *out, *dq, *dk, *dv; // before, and then as expected
+    float *dbias;              // (HEADS, q_len, k_len), likewise
     float *log_sums;           // (batch, KV_HEADS, q_len, HEADS / KV_HEADS)
-    double *grads;             // (dq, dk, dv, then scratch)
+    double *grads;             // (dq, dk, dv, dbias, then scratch)
     int32_t lengths[2];
 } arrays;
 
 static size_t count_of(const shape *s, uint32_t length, uint32_t heads, uint32_t width)
 {
     return (size_t)s->batch * length * heads * width;
+}
+
+static size_t bias_count(const shape *s)
+{
+    return (size_t)HEADS * s->q_len * s->k_len;
 }
 
 static vkf__heads_span heads_span(vkf__bed *bed, const float *values, const shape *s, uint32_t length, uint32_t heads,
@@ -83,7 +89,7 @@ static void take(float *out, const double *grads, size_t count, bool accumulate)
 static void expect(const shape *s, const arrays *x, const vkf__attention_grad_args *args)
 {
     const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
-                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH);
+                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), bias = bias_count(s);
     const vkf__ref_sdpa_grad_desc desc = {
         .forward = forward_of(s, x, &args->forward),
         .dropout = {args->dropout.p, args->dropout.seed, args->dropout.stream, args->dropout.step},
@@ -91,13 +97,21 @@ static void expect(const shape *s, const arrays *x, const vkf__attention_grad_ar
         .dq = x->grads,
         .dk = x->grads + q,
         .dv = x->grads + q + k,
-        .scratch = x->grads + q + k + v,
+        .dbias = x->grads + q + k + v,
+        .scratch = x->grads + q + k + v + bias,
     };
     vkf__ref_sdpa_train(&desc, x->log_sums);
     vkf__ref_sdpa_grad(&desc);
     take(x->dq, desc.dq, q, args->accumulate_q);
     take(x->dk, desc.dk, k, args->accumulate_k);
     take(x->dv, desc.dv, v, args->accumulate_v);
+    take(x->dbias, desc.dbias, bias, false);
+}
+
+// The pass that gives that of a bias is of one kernel.
+static bool gives_bias(const vkf__bed *bed)
+{
+    return bed->variant->kernel->op == VKF_OP_ATTENTION_GRAD;
 }
 
 static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arrays *x)
@@ -128,6 +142,8 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
         .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, WIDTH),
         .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, WIDTH),
         .dv = heads_span(bed, x->dv, s, s->k_len, KV_HEADS, V_WIDTH),
+        .dbias = {vkf__bed_floats(bed, VKF_DTYPE_F32, gives_bias(bed) ? x->dbias : NULL, bias_count(s)), 0, s->k_len,
+                  s->q_len * s->k_len},
         .accumulate_v = true,
     };
 }
@@ -154,8 +170,10 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
     } results[] = {{"output", &args.forward.out, x->out},
                    {"query", &args.dq, x->dq},
                    {"key", &args.dk, x->dk},
-                   {"value", &args.dv, x->dv}};
-    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+                   {"value", &args.dv, x->dv},
+                   {"bias", &args.dbias, x->dbias}};
+    const size_t count = sizeof results / sizeof results[0] - (gives_bias(bed) ? 0 : 1);
+    for (size_t i = 0; i < count; i++) {
         vkf__bed_case c = {
             .emit = emit,
             .args = &args,
@@ -174,7 +192,8 @@ static vkf_status check(vkf__bed *bed, const shape *s)
 {
     const vkf__host *host = &bed->context->host;
     const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
-                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), out = count_of(s, s->q_len, HEADS, V_WIDTH);
+                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), out = count_of(s, s->q_len, HEADS, V_WIDTH),
+                 bias = bias_count(s);
     arrays x = {
         .q = vkf__bed_random_values(bed, q),
         .k = vkf__bed_random_values(bed, k),
@@ -184,14 +203,16 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .dq = vkf__bed_random_values(bed, q),
         .dk = vkf__bed_random_values(bed, k),
         .dv = vkf__bed_random_values(bed, v),
+        .dbias = vkf__bed_random_values(bed, bias),
         .log_sums = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, 1)),
-        .grads = vkf__alloc(host, q + k + v + 2 * (size_t)s->k_len, sizeof *x.grads),
+        .grads = vkf__alloc(host, q + k + v + bias + 2 * (size_t)s->k_len, sizeof *x.grads),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.log_sums && x.grads
+    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.dbias && x.log_sums &&
+                                x.grads
                             ? run(bed, s, &x)
                             : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.log_sums, x.grads};
+    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.dbias, x.log_sums, x.grads};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         vkf__free(host, all[i]);
     return status;

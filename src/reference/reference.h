@@ -93,6 +93,7 @@ typedef struct vkf__ref_sdpa_grad_desc {
     vkf__ref_weight_dropout dropout;
     const float *dout;    // laid out as forward.out
     double *dq, *dk, *dv; // laid out as query, key and value; they are added to
+    double *dbias;        // optional, of a bias (heads, q_len, mask_cols) of all batch entries' scores; added to
     double *scratch;      // (2, k_len)
 } vkf__ref_sdpa_grad_desc;
 void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc);

@@ -102,9 +102,12 @@ static void add_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
         delta += weights[s] == -1 ? 0 : weights[s] * products[s];
     }
     for (uint32_t s = 0; s < k_len; s++) {
-        if (weights[s] != -1)
-            add_pair(desc, row, s, kept(desc, row, s) * weights[s],
-                     f->softmax.scale * weights[s] * (products[s] - delta));
+        const double score_grad = weights[s] * (products[s] - delta);
+        if (weights[s] == -1)
+            continue;
+        add_pair(desc, row, s, kept(desc, row, s) * weights[s], f->softmax.scale * score_grad);
+        if (desc->dbias && s < f->softmax.mask_cols)
+            desc->dbias[((size_t)row->h * f->softmax.q_len + row->l) * f->softmax.mask_cols + s] += score_grad;
     }
 }
 

@@ -147,6 +147,7 @@ vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_bloc
     vkf__attention_values made;
     vkf__value context;
     VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
+    made.bias = operands->bias;
     VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, &made, &context));
     return state_linear(tape, &out, context, out_value);
 }
@@ -254,7 +255,8 @@ static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
                                               input,
                                               l->operands->mask,
                                               l->operands->key_mask,
-                                              dropout_of(l, l->operands->dropout.attention, SELF_WEIGHTS)};
+                                              dropout_of(l, l->operands->dropout.attention, SELF_WEIGHTS),
+                                              l->operands->bias};
     VKF_RETURN_IF_ERROR(
         vkf__state_attention_block(l->tape, &l->block->self, &l->gradients->self, &operands, sizes, &result));
     return end_block(l, 0, SELF_RESULT, result);
@@ -270,7 +272,7 @@ static vkf_status state_cross(layer *l, const vkf__attention_sizes *sizes)
                                               from->memory,
                                               from->memory_mask,
                                               from->memory_key_mask,
-                                              dropout_of(l, from->dropout.attention, CROSS_WEIGHTS)};
+                                              dropout_of(l, from->dropout.attention, CROSS_WEIGHTS), {0}};
     VKF_RETURN_IF_ERROR(
         vkf__state_attention_block(l->tape, &l->block->cross, &l->gradients->cross, &operands, sizes, &result));
     return end_block(l, 1, CROSS_RESULT, result);

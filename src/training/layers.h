@@ -11,6 +11,7 @@ typedef struct vkf__attention_operands {
     vkf__value query, key, value; // (B * L, embed_dim), (B * S, kdim), (B * S, vdim)
     vkf__span mask, key_mask;
     vkf__dropout_state dropout; // of the weights
+    vkf__score_bias bias;       // of blocks without a mask
 } vkf__attention_operands;
 
 typedef struct vkf__attention_gradients {
@@ -49,6 +50,7 @@ typedef struct vkf__transformer_operands {
     vkf__value memory; // (B * S, d_model); absent in an encoder layer
     vkf__span mask, key_mask, memory_mask, memory_key_mask;
     vkf__layer_dropout dropout;
+    vkf__score_bias bias; // of self attention
 } vkf__transformer_operands;
 
 // An encoder layer, or with memory a decoder layer.

@@ -87,7 +87,7 @@ static vkf__transformer_block block_of(const vkf__statement *s, const vkf__weigh
 }
 
 static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t index, vkf__value memory,
-                              vkf__value *inout_x)
+                              const vkf__score_bias *bias, vkf__value *inout_x)
 {
     const vkf__model_graph *graph = s->graph;
     const uint32_t len = s->sizes->len[side];
@@ -99,7 +99,8 @@ static vkf_status state_layer(vkf__statement *s, vkf__graph_side side, uint32_t 
         const vkf__transformer_block twin = block_of(s, graph->gradients, side, index);
         gradients = vkf__transformer_gradients_of(&twin);
     }
-    vkf__transformer_operands operands = {.x = *inout_x, .memory = memory, .dropout = graph->dropout};
+    vkf__transformer_operands operands = {.x = *inout_x, .memory = memory, .dropout = graph->dropout,
+                                         .bias = *bias};
     operands.dropout.stream = stream_of(&graph->model->config, side, index);
     if (side == VKF_SIDE_SOURCE)
         operands.key_mask = graph->inputs.source_lengths;
@@ -115,19 +116,23 @@ typedef struct layer_note {
     const vkf__graph_sizes *sizes;
     vkf__graph_side side;
     uint32_t index;
+    vkf__score_bias bias;
 } layer_note;
 
-// States a layer on the other tape. What it reads, the stream and memory, are leaves there, and on the way back their
-// gradients are added to where those of `tape` are.
-static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf__value operands[2], bool back,
+// States a layer on the other tape. What it reads, the stream, memory and bias, are leaves there, and on the way back
+// their gradients are added to where those of `tape` are.
+static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf__value operands[3], bool back,
                               vkf__value *out_value)
 {
     vkf__tape *again = note->graph->again;
     vkf__statement s = {again, note->graph, note->sizes, .table_count = 0};
-    vkf__value read[2] = {0};
+    vkf__value read[3] = {0};
+    vkf__score_bias bias = note->bias;
     vkf__tape_begin(again, tape->work);
     again->lora = tape->lora;
-    for (size_t i = 0; i < 2 && operands[i]; i++) {
+    for (size_t i = 0; i < 3; i++) {
+        if (!operands[i])
+            continue;
         const vkf__tape_value at = *vkf__tape_at(tape, operands[i]);
         vkf__span gradient = {0};
         bool adds = false;
@@ -136,8 +141,9 @@ static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf
         VKF_RETURN_IF_ERROR(vkf__tape_leaf(again, &at.span, &gradient, at.rows, at.cols, &read[i]));
         vkf__tape_at(again, read[i])->begun = adds;
     }
+    bias.value = read[2];
     *out_value = read[0];
-    return state_layer(&s, note->side, note->index, read[1], out_value);
+    return state_layer(&s, note->side, note->index, read[1], &bias, out_value);
 }
 
 static vkf_status again_back(vkf__tape *tape, const vkf__tape_node *node)
@@ -150,10 +156,10 @@ static vkf_status again_back(vkf__tape *tape, const vkf__tape_node *node)
 }
 
 static vkf_status state_without_activations(vkf__statement *s, vkf__graph_side side, uint32_t index, vkf__value memory,
-                                            vkf__value *inout_x)
+                                            const vkf__score_bias *bias, vkf__value *inout_x)
 {
-    const layer_note note = {s->graph, s->sizes, side, index};
-    vkf__tape_node node = {again_back, 0, {*inout_x, memory}, 0, NULL};
+    const layer_note note = {s->graph, s->sizes, side, index, *bias};
+    vkf__tape_node node = {again_back, 0, {*inout_x, memory, bias->value}, 0, NULL};
     vkf__value result;
     VKF_RETURN_IF_ERROR(state_again(s->tape, &note, node.operands, false, &result));
     const vkf__tape_value made = *vkf__tape_at(s->graph->again, result);
@@ -170,10 +176,12 @@ static vkf_status state_layers(vkf__statement *s, vkf__graph_side side, uint32_t
                                vkf__value *inout_x)
 {
     const uint32_t first = side == VKF_SIDE_TARGET ? s->graph->model->config.num_encoder_layers : 0;
+    vkf__score_bias bias;
+    VKF_RETURN_IF_ERROR(vkf__state_side_bias(s, side, &bias));
     for (uint32_t i = 0; i < layers; i++) {
         s->tape->work->prefix = s->graph->layer_names[first + i];
-        VKF_RETURN_IF_ERROR(s->graph->again ? state_without_activations(s, side, i, memory, inout_x)
-                                            : state_layer(s, side, i, memory, inout_x));
+        VKF_RETURN_IF_ERROR(s->graph->again ? state_without_activations(s, side, i, memory, &bias, inout_x)
+                                            : state_layer(s, side, i, memory, &bias, inout_x));
     }
     s->tape->work->prefix = NULL;
     return VKF_OK;

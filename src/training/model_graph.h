@@ -21,6 +21,7 @@ typedef struct vkf__graph_inputs {
     vkf__graph_ids words[VKF_SIDE_COUNT];
     vkf__graph_ids positions[VKF_SIDE_COUNT]; // rows of learned positions; `ids` is not used
     vkf__graph_ids types;
+    vkf__graph_ids distances[VKF_SIDE_COUNT]; // buckets of vkf__relative_buckets(), by which biases of scores go
     uint32_t position_ids;    // element of the source's ids at which positions begin; 0: they count from 0
     vkf__span source_lengths; // (B)
     vkf__span labels;
@@ -91,6 +92,8 @@ VKF_MUST_CHECK vkf_status vkf__state_model_norm(vkf__statement *s, const char *l
 
 // model_words.c: what the first layer of a side reads.
 VKF_MUST_CHECK vkf_status vkf__state_side_words(vkf__statement *s, vkf__graph_side side, vkf__value *out_x);
+// The bias by distance that all layers of a side have; absent where there is none.
+VKF_MUST_CHECK vkf_status vkf__state_side_bias(vkf__statement *s, vkf__graph_side side, vkf__score_bias *out_bias);
 // model_heads.c: logits of all labels, of the last layer's result.
 VKF_MUST_CHECK vkf_status vkf__state_logits(vkf__statement *s, vkf__value x, vkf__value *out_logits);
 

@@ -149,8 +149,6 @@ vkf_status vkf__graph_check(const vkf__host *host, const vkf_model_config *confi
     const vkf__kind_facts *facts = vkf__facts_of(config);
     if (!facts->source_ids && !facts->generates)
         return refuse(host, "a TRANSFORMER, which reads no token ids,");
-    if (config->relative_buckets > 0)
-        return refuse(host, "a bias of scores by distance");
     if (config->rotary.dynamic_from > 0 || config->window_rotary.dynamic_from > 0)
         return refuse(host, "a rotary embedding that depends on the length");
     return check_loss(host, config, desc->loss);

@@ -1,4 +1,5 @@
-// States what the first layer reads: words, positions and token types, and the norm of their sum.
+// States what the first layer reads: words, positions and token types, and the norm of their sum; and what all layers
+// read of positions.
 #include <math.h>
 
 #include "model/model_kind.h"
@@ -77,4 +78,22 @@ vkf_status vkf__state_side_words(vkf__statement *s, vkf__graph_side side, vkf__v
     return vkf__state_model_norm(
         s, "embed_norm", norm,
         source ? VKF_GRADIENT_OF(s, source.embedding_norm) : VKF_GRADIENT_OF(s, target.embedding_norm), out_x);
+}
+
+vkf_status vkf__state_side_bias(vkf__statement *s, vkf__graph_side side, vkf__score_bias *out_bias)
+{
+    const vkf__model_graph *graph = s->graph;
+    const vkf__weights *weights = &graph->model->weights;
+    const bool source = side == VKF_SIDE_SOURCE;
+    const vkf__graph_ids *ids = &graph->inputs.distances[side];
+    vkf__distance_bias bias = {.ids = ids->ids,
+                               .lists = ids->lists,
+                               .len = s->sizes->len[side],
+                               .vocab = graph->model->config.relative_buckets,
+                               .unique = ids->unique};
+    *out_bias = (vkf__score_bias){0};
+    VKF_RETURN_IF_ERROR(vkf__state_parameter(
+        s, source ? &weights->source.relative_bias : &weights->target.relative_bias,
+        source ? VKF_GRADIENT_OF(s, source.relative_bias) : VKF_GRADIENT_OF(s, target.relative_bias), &bias.table));
+    return bias.table ? vkf__state_distance_bias(s->tape, "distance_bias", &bias, out_bias) : VKF_OK;
 }

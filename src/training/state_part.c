@@ -2,14 +2,6 @@
 #include "op/copy.h"
 #include "training/statements.h"
 
-// What no part has contributed to is 0.
-static vkf_status emit_zeros(vkf__tape *tape, const vkf__tape_value *of, const vkf__span *gradient)
-{
-    const vkf__copy_args zeros = {"zeros",          .x = *gradient,   .out = *gradient,   .outer = 1,
-                                  .rows = of->rows, .cols = of->cols, .out_row = of->cols};
-    return vkf__emit_copy(tape->work, &zeros);
-}
-
 static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 {
     const vkf__tape_value part = *vkf__tape_at(tape, node->out), whole = *vkf__tape_at(tape, node->operands[0]);
@@ -26,10 +18,7 @@ static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
         .alpha = 1,
         .beta = 1,
     };
-    bool adds;
-    VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[0], &copy.out, &adds));
-    if (!adds)
-        VKF_RETURN_IF_ERROR(emit_zeros(tape, &whole, &copy.out));
+    VKF_RETURN_IF_ERROR(vkf__tape_zeroed_gradient(tape, node->operands[0], &copy.out));
     return vkf__emit_copy(tape->work, &copy);
 }
 

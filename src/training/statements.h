@@ -99,11 +99,29 @@ typedef struct vkf__extra_rows {
 VKF_MUST_CHECK vkf_status vkf__state_extra_rows(vkf__tape *tape, const char *label, vkf__value x,
                                                 const vkf__extra_rows *extra, vkf__value *out_value);
 
+// What is added to the scores of every batch entry: for query l, head h and key s it is element
+// first + l * row + h * head + s of a value. Absent with value 0.
+typedef struct vkf__score_bias {
+    vkf__value value;
+    uint32_t first, row, head;
+} vkf__score_bias;
+
+// Rows of a learned table by the distance from query to key.
+typedef struct vkf__distance_bias {
+    vkf__value table;     // (vocab, heads)
+    // As in vkf__words, of the distances 1 - len .. len - 1 for the largest `len`, in every run.
+    vkf__span ids, lists;
+    uint32_t len, vocab, unique;
+} vkf__distance_bias;
+VKF_MUST_CHECK vkf_status vkf__state_distance_bias(vkf__tape *tape, const char *label, const vkf__distance_bias *bias,
+                                                   vkf__score_bias *out_bias);
+
 // Queries, keys and values: heads side by side in the rows of q (batch * q_len, ..), k (batch * k_len, ..) and v, from
-// a column on. They may be columns of one value, which are then all columns that it has.
+// a column on. They may be columns of one value, which are then all columns that it has. A bias takes the mask's place.
 typedef struct vkf__attention_values {
     vkf__value q, k, v;
     uint32_t q_first, k_first, v_first;
+    vkf__score_bias bias;
 } vkf__attention_values;
 // Fused attention. Of `args` label, sizes, masks and scale count; the operands are set here. `dropout`, which may be
 // NULL, is of the weights.

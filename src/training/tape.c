@@ -157,6 +157,13 @@ vkf_status vkf__tape_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_
     return VKF_OK;
 }
 
+vkf_status vkf__tape_zeroed_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_span)
+{
+    bool adds;
+    VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, value, out_span, &adds));
+    return adds ? VKF_OK : emit_copy(tape, vkf__tape_at(tape, value), out_span, out_span, 0, 0);
+}
+
 vkf_status vkf__tape_pass_on(vkf__tape *tape, vkf__value value, const vkf__span *gradient)
 {
     vkf__tape_value *at = vkf__tape_at(tape, value);

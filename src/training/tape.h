@@ -92,6 +92,8 @@ bool vkf__tape_wants(const vkf__tape *tape, vkf__value value);
 
 // The gradient that a contribution goes to. `out_adds` tells whether it is to be added to what is there.
 VKF_MUST_CHECK vkf_status vkf__tape_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_span, bool *out_adds);
+// The same to add to: zeros where nothing has contributed yet.
+VKF_MUST_CHECK vkf_status vkf__tape_zeroed_gradient(vkf__tape *tape, vkf__value value, vkf__span *out_span);
 // Contributes a gradient that is there already, without copying it where it is the first.
 VKF_MUST_CHECK vkf_status vkf__tape_pass_on(vkf__tape *tape, vkf__value value, const vkf__span *gradient);
 

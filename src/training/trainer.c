@@ -170,7 +170,8 @@ static uint32_t most_rows(const vkf_trainer *t)
     const vkf_model_config *config = &t->model->config;
     const vkf__weights *weights = &t->model->weights;
     const uint32_t rows[] = {config->source_vocab, config->target_vocab, config->token_types,
-                             weights->source.positions.shape[0], weights->target.positions.shape[0]};
+                             config->relative_buckets, weights->source.positions.shape[0],
+                             weights->target.positions.shape[0]};
     uint32_t most = 1;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         most = rows[i] > most ? rows[i] : most;
@@ -182,8 +183,9 @@ static vkf_status make_scratch(vkf_trainer *t)
     const vkf__graph_sizes most = vkf__trainer_max_sizes(t);
     const uint32_t len = most.len[0] > most.len[1] ? most.len[0] : most.len[1];
     VKF_ALLOC_OR_RETURN(&t->context->host, t->id_scratch, most_rows(t));
-    VKF_ALLOC_OR_RETURN(&t->context->host, t->token_scratch, (size_t)most.batch * len);
-    VKF_ALLOC_OR_RETURN(&t->context->host, t->list_scratch, vkf__id_order_length(most.batch * len));
+    const uint32_t tokens = (most.batch > 2 ? most.batch : 2) * len; // or distances, twice as many as positions
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->token_scratch, tokens);
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->list_scratch, vkf__id_order_length(tokens));
     return VKF_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "base/id_order.h"
 #include "base/size.h"
 #include "model/model_kind.h"
+#include "model/relative_bias.h"
 #include "model/rotary_rows.h"
 #include "model/session.h"
 #include "model/sinusoids.h"
@@ -61,6 +62,9 @@ static void lay_out_inputs(vkf_trainer *t, pieces *p)
             in->position_ids = (uint32_t)tokens;
         if (config->positions == VKF_POSITIONS_LEARNED)
             in->positions[side] = take_ids(p, 0, tokens, positions[side]->shape[0]);
+        if (config->relative_buckets > 0)
+            in->distances[side] =
+                take_ids(p, 2 * most.len[side] - 1, 2 * most.len[side] - 1, config->relative_buckets);
     }
     if (most.len[VKF_SIDE_SOURCE] > 0)
         in->source_lengths = take(p, VKF_DTYPE_I32, most.batch);
@@ -138,8 +142,33 @@ fail:
     return status;
 }
 
+// A span of a buffer that the host sees.
+static int32_t *words_at(const vkf__span *span)
+{
+    return (int32_t *)((uint8_t *)span->buffer->allocation.mapped + span->offset_bytes);
+}
+
+static void order(vkf_trainer *t, const int32_t *ids, uint64_t tokens, uint32_t vocab, vkf__graph_ids *to)
+{
+    to->unique = vkf__id_order(ids, (uint32_t)tokens, vocab, t->id_scratch, t->list_scratch);
+    memcpy(words_at(&to->lists), t->list_scratch, vkf__id_order_length((uint32_t)tokens) * sizeof *t->list_scratch);
+}
+
+static void write_distances(vkf_trainer *t, bool target, vkf__graph_ids *to)
+{
+    const vkf_model_config *config = &t->model->config;
+    const uint32_t len = vkf__trainer_max_sizes(t).len[target];
+    if (!vkf__present(&to->ids))
+        return;
+    vkf__relative_buckets(config, target, len, t->token_scratch);
+    memcpy(words_at(&to->ids), t->token_scratch, (2 * (size_t)len - 1) * sizeof *t->token_scratch);
+    order(t, t->token_scratch, 2 * (uint64_t)len - 1, config->relative_buckets, to);
+}
+
 vkf_status vkf__trainer_write_constants(vkf_trainer *t)
 {
+    for (int side = 0; side < VKF_SIDE_COUNT; side++)
+        write_distances(t, side == VKF_SIDE_TARGET, &t->graph.inputs.distances[side]);
     VKF_RETURN_IF_ERROR(write_rows(t, &t->graph.sinusoids, NULL));
     VKF_RETURN_IF_ERROR(write_rows(t, &t->graph.rotary, &t->model->config.rotary));
     return write_rows(t, &t->graph.window_rotary, &t->model->config.window_rotary);
@@ -233,18 +262,6 @@ vkf_status vkf__trainer_check_batch(vkf_trainer *t, const char *function, const 
         VKF_RETURN_IF_ERROR(check_ids(&c, "source_types", batch->source_types, source, config->token_types));
     VKF_RETURN_IF_ERROR(check_lengths(&c, batch));
     return check_labels(t, &c, batch, &sizes, out_labels);
-}
-
-// A span of a buffer that the host sees.
-static int32_t *words_at(const vkf__span *span)
-{
-    return (int32_t *)((uint8_t *)span->buffer->allocation.mapped + span->offset_bytes);
-}
-
-static void order(vkf_trainer *t, const int32_t *ids, uint64_t tokens, uint32_t vocab, vkf__graph_ids *to)
-{
-    to->unique = vkf__id_order(ids, (uint32_t)tokens, vocab, t->id_scratch, t->list_scratch);
-    memcpy(words_at(&to->lists), t->list_scratch, vkf__id_order_length((uint32_t)tokens) * sizeof *t->list_scratch);
 }
 
 static void write_ids(vkf_trainer *t, const int32_t *ids, uint64_t tokens, uint32_t vocab, vkf__graph_ids *to)

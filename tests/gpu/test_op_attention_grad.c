@@ -1,6 +1,6 @@
 // Gradients of attention, and attention as training takes it, against the reference: widths of heads, lengths about the
-// tiles', masks of every kind, rows that see no key, grouped heads, gradients that add to others, and runs smaller than
-// planned.
+// tiles', masks of every kind, rows that see no key, grouped heads, biases, gradients that add to others, and runs
+// smaller than planned.
 //
 // Widths and kinds of masks are constants of the kernels, and compiling one of those takes most of a run: what does not
 // look at widths has heads of 8 and 12, and gradients follow the reference's forward pass where nothing is new to the
@@ -39,7 +39,8 @@ typedef struct grad_case {
     bool attends; // the forward pass is the device's, too
     vkf_fully_masked fully_masked;
     bool without_query, without_value; // no gradient of it is wanted
-    bool spoil; // what the key mask hides in keys and values, and queries that see no key, are no numbers
+    bool biased; // the gradient of a bias of scores is wanted, too
+    bool spoil;  // what the key mask hides in keys and values, and queries that see no key, are no numbers
 } grad_case;
 
 // In the order of the kinds of rows.
@@ -49,7 +50,8 @@ typedef struct operands {
     vkf_test_operand *x[KINDS];    // query, key, value
     vkf_test_operand *grad[KINDS]; // of these
     vkf_test_operand *out, *dout, *mask, *key_mask, *log_sums;
-    double *expected[KINDS];
+    vkf_test_operand *dbias; // (q_len, heads, masked keys)
+    double *expected[KINDS], *expected_bias;
 } operands;
 
 static uint32_t masked_keys(const grad_case *c)
@@ -79,14 +81,32 @@ static vkf_test_operand *make(vkf_test_ops *ops, const grad_case *c, uint32_t he
     return vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(c->batch, heads, length, width));
 }
 
-// Gradients begin as random numbers where they are added to, and else as NaN, which must not be read.
-static vkf_test_operand *make_grad(vkf_test_ops *ops, const grad_case *c, int kind)
+// Strides other than those of the reference, (heads, q_len, masked keys).
+static void expect_bias(const grad_case *c, operands *o, const double *dbias)
 {
-    vkf_test_operand *grad = make(ops, c, heads_of(c, kind), length_of(c, kind), width_of(c, kind));
+    const uint32_t keys = masked_keys(c);
+    o->expected_bias = calloc(o->dbias->count, sizeof(double));
+    assert_non_null(o->expected_bias);
+    for (uint32_t h = 0; h < c->heads; h++)
+        for (uint32_t i = 0; i < c->q_len * keys; i++) {
+            const size_t at = ((size_t)(i / keys) * c->heads + h) * keys + i % keys;
+            o->expected_bias[at] =
+                dbias[(size_t)h * c->q_len * keys + i] + (c->accumulate ? (double)o->dbias->values[at] : 0);
+        }
+}
+
+// Gradients begin as random numbers where they are added to, and else as NaN, which must not be read.
+static vkf_test_operand *prepare_grad(vkf_test_ops *ops, const grad_case *c, vkf_test_operand *grad)
+{
     for (size_t i = 0; i < grad->count && !c->accumulate; i++)
         grad->values[i] = NAN;
     vkf_test_upload(ops, grad);
     return grad;
+}
+
+static vkf_test_operand *make_grad(vkf_test_ops *ops, const grad_case *c, int kind)
+{
+    return prepare_grad(ops, c, make(ops, c, heads_of(c, kind), length_of(c, kind), width_of(c, kind)));
 }
 
 static vkf_test_operand *make_mask(vkf_test_ops *ops, const grad_case *c)
@@ -210,8 +230,12 @@ static void expect(const grad_case *c, operands *o)
     desc.dk = o->expected[KEY];
     desc.dv = o->expected[VALUE];
     desc.scratch = calloc(2 * (size_t)c->k_len, sizeof(double));
-    assert_non_null(desc.scratch);
+    desc.dbias = c->biased ? calloc(o->dbias->count, sizeof(double)) : NULL;
+    assert_true(desc.scratch && !desc.dbias == !c->biased);
     vkf__ref_sdpa_grad(&desc);
+    if (c->biased)
+        expect_bias(c, o, desc.dbias);
+    free(desc.dbias);
     free(desc.scratch);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < o->grad[kind]->count && c->accumulate; i++)
@@ -227,6 +251,9 @@ static operands make_operands(vkf_test_ops *ops, const grad_case *c)
     }
     o.out = make(ops, c, c->heads, c->q_len, c->v_dim);
     o.dout = make(ops, c, c->heads, c->q_len, c->v_dim);
+    if (c->biased)
+        o.dbias = prepare_grad(
+            ops, c, vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(c->q_len, c->heads, masked_keys(c))));
     o.mask = make_mask(ops, c);
     o.key_mask = vkf_test_key_mask_operand(ops, c->key_mask_kind, c->batch, masked_keys(c), c->mask_all);
     o.log_sums =
@@ -278,6 +305,7 @@ static vkf__attention_args forward_args(const grad_case *c, const operands *o)
 static vkf__attention_grad_args args_of(const grad_case *c, const operands *o)
 {
     const vkf__heads_span none = {0};
+    const uint32_t keys = masked_keys(c);
     return (vkf__attention_grad_args){
         .label = "grad",
         .forward = forward_args(c, o),
@@ -285,10 +313,12 @@ static vkf__attention_grad_args args_of(const grad_case *c, const operands *o)
         .dq = c->without_query ? none : heads_span(o->grad[QUERY], layout_of_kind(c, QUERY)),
         .dk = heads_span(o->grad[KEY], layout_of_kind(c, KEY)),
         .dv = c->without_value ? none : heads_span(o->grad[VALUE], layout_of_kind(c, VALUE)),
+        .dbias = c->biased ? (vkf__heads_span){SPAN(o->dbias), 0, c->heads * keys, keys} : none,
         .log_sums = SPAN(o->log_sums),
         .accumulate_q = c->accumulate,
         .accumulate_k = c->accumulate,
         .accumulate_v = c->accumulate,
+        .accumulate_bias = c->accumulate,
     };
 }
 
@@ -341,12 +371,15 @@ static void compare_all(vkf_test_ops *ops, const grad_case *c, const operands *o
     compare(ops, c, o->grad[KEY], o->expected[KEY], "keys");
     if (!c->without_value)
         compare(ops, c, o->grad[VALUE], o->expected[VALUE], "values");
+    if (c->biased)
+        compare(ops, c, o->dbias, o->expected_bias, "biases");
 }
 
 static void finish(vkf_test_ops *ops, const operands *o)
 {
     for (int kind = 0; kind < KINDS; kind++)
         free(o->expected[kind]);
+    free(o->expected_bias);
     vkf_test_ops_reset(ops);
 }
 
@@ -631,10 +664,32 @@ static void test_grad_of_long_sequences(void **state)
     check(ops, (grad_case){SIZES(1, 2, 1, 60001, 3, 8, 12), .accumulate = true});
 }
 
+// Summed over the batch, which may be so long that it is divided among dispatches. Some entries see none of a step of
+// keys, and some rows no key at all.
+static void test_grad_of_biases(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const uint32_t each = VKF_TEST_MASK_HEADS | VKF_TEST_MASK_ROWS;
+    const grad_case cases[] = {
+        {SIZES(3, 4, 2, 37, 70, 8, 12), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = each,
+         .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true},
+        {SIZES(1, 2, 0, 1, 1, 8, 12), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = each,
+         .key_mask_kind = VKF_MASK_LENGTHS},
+        {SIZES(2, 4, 4, 65, 67, 8, 12), .causal = true, .free_keys = 2},
+        {SIZES(2, 4, 4, 65, 67, 8, 12), .causal = true, .causal_offset = -3, .accumulate = true, .heads_inside = true},
+        {SIZES(2500, 2, 1, 2, 3, 8, 12), .causal = true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        grad_case c = cases[i];
+        c.biased = true;
+        check(ops, c);
+    }
+}
+
 static void test_grad_of_smaller_runs(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    const grad_case c = resolve((grad_case){SIZES(1, 4, 2, 9, 17, 8, 12), .causal = true});
+    const grad_case c = resolve((grad_case){SIZES(1, 4, 2, 9, 17, 8, 12), .causal = true, .biased = true});
     const operands o = make_operands(ops, &c);
     const vkf__attention_grad_args args = args_of(&c, &o);
     vkf__attention_grad_args largest = args;
@@ -666,7 +721,7 @@ static void test_grad_of_nothing(void **state)
 static void test_grad_is_the_same_in_every_run(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    const grad_case c = resolve((grad_case){SIZES(2, 4, 2, 65, 131, 8, 12), .causal = true});
+    const grad_case c = resolve((grad_case){SIZES(2, 4, 2, 65, 131, 8, 12), .causal = true, .biased = true});
     const operands o = make_operands(ops, &c);
     const vkf__attention_grad_args args = args_of(&c, &o);
     float *first[KINDS];
@@ -759,6 +814,7 @@ int main(void)
         VKF_OPS_TEST(test_grad_after_each_rule_for_hidden_rows),
         VKF_OPS_TEST(test_grad_hidden_rows_may_be_no_numbers),
         VKF_OPS_TEST(test_grad_of_long_sequences),
+        VKF_OPS_TEST(test_grad_of_biases),
         VKF_OPS_TEST(test_grad_of_smaller_runs),
         VKF_OPS_TEST(test_grad_of_nothing),
         VKF_OPS_TEST(test_grad_is_the_same_in_every_run),

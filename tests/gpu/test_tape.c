@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/id_order.h"
+#include "model/relative_bias.h"
 #include "op/copy.h"
 #include "op/run_once.h"
 #include "reference/reference.h"
@@ -345,11 +346,89 @@ static void test_a_run_may_be_smaller_than_its_plan(void **state)
     check(ops, 1, 4, false);
 }
 
+// Biases by distance ------------------------------------------------------------------------------------------------
+
+enum { BUCKETS = 6, DISTANCES = 2 * LEN - 1, BIAS_ROW = HEADS * DISTANCES };
+
+typedef struct distances {
+    vkf_test_operand *table, *gradient, *ids, *lists, *spread, *above; // above: the gradient of what is spread
+    uint32_t len, unique;
+    vkf__tape *tape;
+    vkf__score_bias *places;
+} distances;
+
+static vkf_status emit_distances(vkf__work *work, const void *args)
+{
+    const distances *d = args;
+    const vkf__span table = SPAN(d->table), gradient = SPAN(d->gradient), above = SPAN(d->above);
+    vkf__distance_bias bias = {.ids = SPAN(d->ids), .lists = SPAN(d->lists), .len = d->len, .vocab = BUCKETS,
+                               .unique = d->unique};
+    vkf__copy_args copy = {"spread", .out = SPAN(d->spread), .outer = 1, .rows = 1, .cols = d->len * BIAS_ROW,
+                           .alpha = 1};
+    vkf__tape_begin(d->tape, work);
+    VKF_RETURN_IF_ERROR(vkf__tape_leaf(d->tape, &table, &gradient, BUCKETS, HEADS, &bias.table));
+    VKF_RETURN_IF_ERROR(vkf__state_distance_bias(d->tape, "bias", &bias, d->places));
+    copy.x = *vkf__tape_span(d->tape, d->places->value);
+    VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
+    vkf__tape_seed(d->tape, d->places->value, &above);
+    return vkf__tape_back(d->tape);
+}
+
+static void check_spread(vkf_test_ops *ops, const vkf_model_config *config, const distances *d, bool decoder)
+{
+    float expected[HEADS * LEN * LEN], found[HEADS * LEN * LEN];
+    vkf__relative_bias(config, decoder, HEADS, d->len, d->table->values, expected);
+    vkf_test_download(ops, d->spread);
+    for (uint32_t i = 0; i < HEADS * d->len * d->len; i++) {
+        const uint32_t h = i / (d->len * d->len), l = i / d->len % d->len, s = i % d->len;
+        found[i] = d->spread->values[d->places->first + l * d->places->row + h * d->places->head + s];
+    }
+    assert_close(found, expected, HEADS * d->len * d->len, 0, 0,
+                 vkf_test_label(&ops->gpu, "biases of %u positions, decoder %d", d->len, decoder));
+}
+
+static void check_distances(vkf_test_ops *ops, bool decoder, uint32_t len)
+{
+    const vkf_model_config config = {.relative_buckets = BUCKETS, .relative_distance = 4};
+    int32_t ids[DISTANCES];
+    float sums[BUCKETS * HEADS] = {0};
+    vkf__tape tape;
+    vkf__score_bias places;
+    distances d = {.len = len, .tape = &tape, .places = &places};
+    vkf__relative_buckets(&config, decoder, LEN, ids);
+    d.table = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(BUCKETS, HEADS));
+    d.gradient = vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(BUCKETS, HEADS));
+    d.above = vkf_test_integers(ops, VKF_DTYPE_F32, -9, 9, SHAPE(LEN, BIAS_ROW));
+    d.spread = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(LEN, BIAS_ROW));
+    d.ids = vkf_test_ids(ops, ids, SHAPE(DISTANCES));
+    d.lists = lists_of(ops, ids, DISTANCES, BUCKETS, &d.unique);
+    for (uint32_t i = 0; i < len * BIAS_ROW; i++)
+        sums[(uint32_t)ids[i % DISTANCES] * HEADS + i % BIAS_ROW / DISTANCES] += d.above->values[i];
+    vkf__tape_init(&tape, ops->gpu.context->device.host);
+    distances largest = d;
+    largest.len = LEN;
+    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "bias", emit_distances, &largest, &d), "biases");
+    vkf__tape_finish(&tape);
+    check_spread(ops, &config, &d, decoder);
+    vkf_test_download(ops, d.gradient);
+    assert_close(d.gradient->values, sums, BUCKETS * HEADS, 0, 0, vkf_test_label(&ops->gpu, "gradient of a table"));
+    vkf_test_ops_reset(ops);
+}
+
+// All sums are of integers, and exact.
+static void test_biases_by_distance(void **state)
+{
+    for (uint32_t len = 1; len <= LEN; len += 2)
+        for (int decoder = 0; decoder < 2; decoder++)
+            check_distances(vkf_test_ops_of(state), decoder, len);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_gradients_are_slopes),
         VKF_OPS_TEST(test_a_run_may_be_smaller_than_its_plan),
+        VKF_OPS_TEST(test_biases_by_distance),
     };
     return cmocka_run_group_tests_name("tape", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

@@ -95,7 +95,8 @@ static void test_gradients_are_the_loss_slopes(void **state)
                                               PRETRAINED "marian",
                                               PRETRAINED "roberta-token-classification",
                                               PRETRAINED "modernbert-sequence-classification",
-                                              PRETRAINED "distilbert-masked-lm"};
+                                              PRETRAINED "distilbert-masked-lm",
+                                              PRETRAINED "t5"};
     const vkf_trainer_desc desc = {0}, contrastive = {.loss = VKF_TRAIN_LOSS_CONTRASTIVE};
     const size_t count = vkf_test_all() ? sizeof directories / sizeof directories[0] : 4;
     for (size_t i = 0; i < count; i++)
@@ -103,10 +104,52 @@ static void test_gradients_are_the_loss_slopes(void **state)
     check_slopes(*state, PRETRAINED "sentence-mean", &contrastive);
 }
 
+// The mean of -log(probability) of the labels but -100, from a session's logits.
+static double loss_by_session(trained *t)
+{
+    const uint32_t classes = t->model->config.target_vocab;
+    const vkf_session_desc desc = {.max_batch = VKF_TEST_BATCH, .max_source_len = VKF_TEST_SOURCE,
+                                   .max_target_len = VKF_TEST_TARGET, .max_logit_rows = VKF_TEST_TARGET};
+    float *logits = calloc((size_t)VKF_TEST_BATCH * VKF_TEST_TARGET * classes, sizeof *logits);
+    vkf_session *session = NULL;
+    double sum = 0;
+    assert_non_null(logits);
+    vkf_test_must(t->gpu, vkf_session_create(t->model, &desc, &session));
+    const vkf_encode_args source = {.batch = VKF_TEST_BATCH, .source_len = VKF_TEST_SOURCE, .source_ids = t->source,
+                                    .source_lengths = t->lengths};
+    vkf_test_must(t->gpu, vkf_session_encode(session, &source));
+    const vkf_decode_args target = {.target_len = VKF_TEST_TARGET, .target_ids = t->target, .out_logits = logits};
+    vkf_test_must(t->gpu, vkf_session_decode(session, &target));
+    for (int row = 0; row < VKF_TEST_BATCH * VKF_TEST_TARGET; row++) {
+        double exponentials = 0;
+        for (uint32_t i = 0; i < classes; i++)
+            exponentials += exp((double)logits[(size_t)row * classes + i]);
+        sum += row == 1 ? 0 : log(exponentials) - (double)logits[(size_t)row * classes + (uint32_t)t->labels[row]];
+    }
+    vkf_session_destroy(&session);
+    free(logits);
+    return sum / (VKF_TEST_BATCH * VKF_TEST_TARGET - 1);
+}
+
+static void test_the_loss_is_that_of_a_session(void **state)
+{
+    static const char *const directories[] = {PRETRAINED "t5", PRETRAINED "marian"};
+    const vkf_trainer_desc desc = {0};
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        trained t;
+        vkf_test_trained_open(&t, *state, directories[i], &desc);
+        const double found = vkf_test_trained_loss(&t), expected = loss_by_session(&t);
+        if (!(fabs(found - expected) <= 1e-4))
+            fail_msg("%s: a loss of %g, and %g by a session", directories[i], found, expected);
+        vkf_test_trained_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients_are_the_loss_slopes),
+        cmocka_unit_test(test_the_loss_is_that_of_a_session),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -333,6 +333,7 @@ static void test_recomputed_activations_give_the_same_bits(void **state)
     lora.lora_dropout = 0.1f;
     check_recompute(*state, vkf_test_pretrained("gpt_neox"), &sgd); // parallel blocks
     check_recompute(*state, DEMO, &sgd);                            // memory is read by each layer of the decoder
+    check_recompute(*state, vkf_test_pretrained("t5"), &sgd);       // and a stack's bias by each of its layers
     check_recompute(*state, vkf_test_pretrained("llama"), &lora);   // the first layer's input asks for no gradient
 }
 

@@ -228,6 +228,9 @@ ERRORS = (
           "vkf__present(&norm->bias) == (block->norm_kind == VKF_NORM_LAYER);",
           "!vkf__present(&norm->bias);", ("plan.rules",)),
     # model
+    Error("biases by distance lie where the run's length puts them", "src/training/state_distance.c",
+          "VKF_RETURN_IF_ERROR(vkf__work_decide(tape->work, bias->len, &most));", "most = bias->len;",
+          ("gpu.tape.lavapipe.full",)),
     Error("a stop string counts again when it ended one token before", "src/model/stop_strings.c",
           "for (size_t end = begin + 1; end <= bytes; end++)", "for (size_t end = begin; end <= bytes; end++)",
           ("unit.stop_strings",)),

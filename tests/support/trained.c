@@ -36,8 +36,8 @@ void vkf_test_trained_open(vkf_test_trained *t, vkf_test_gpu *gpu, const char *d
     const vkf_model_desc model = {.directory = directory, .trainable = true};
     vkf_trainer_desc desc = *settings;
     desc.max_batch = VKF_TEST_BATCH;
-    desc.max_source_len = VKF_TEST_SOURCE;
-    desc.max_target_len = VKF_TEST_TARGET;
+    desc.max_source_len = VKF_TEST_SOURCE + 2;
+    desc.max_target_len = VKF_TEST_TARGET + 1;
     if (desc.rate == 0)
         desc.rate = 1e-3;
     *t = (vkf_test_trained){.gpu = gpu};

@@ -22,7 +22,7 @@ typedef struct vkf_test_trained {
 // Fails the test with the library's message unless the status is OK.
 void vkf_test_must(vkf_test_gpu *gpu, vkf_status status);
 
-// Sizes are those above, and a rate of 0 is 1e-3. Fails the test on error.
+// The batch has the sizes above, and the trainer room for longer ones. A rate of 0 is 1e-3. Fails the test on error.
 void vkf_test_trained_open(vkf_test_trained *trained, vkf_test_gpu *gpu, const char *directory,
                            const vkf_trainer_desc *desc);
 void vkf_test_trained_close(vkf_test_trained *trained);

@@ -29,7 +29,7 @@ typedef struct bed {
     float additive[HEADS * Q_LEN * K_LEN];
     uint8_t hidden[BATCH * K_LEN];
     int32_t lengths[BATCH];
-    double dq[QUERIES], dk[KEYS], dv[VALUES], scratch[2 * K_LEN];
+    double dq[QUERIES], dk[KEYS], dv[VALUES], dbias[HEADS * Q_LEN * K_LEN], scratch[2 * K_LEN];
 } bed;
 
 static void fill(vkf_test_random *random, float *values, size_t count)
@@ -87,6 +87,7 @@ static vkf__ref_sdpa_grad_desc desc_of(bed *b)
         .dq = b->dq,
         .dk = b->dk,
         .dv = b->dv,
+        .dbias = b->dbias,
         .scratch = b->scratch,
     };
 }
@@ -134,6 +135,8 @@ static void check(bed *b, const vkf__ref_sdpa_grad_desc *desc)
     check_differences(desc, b->q, b->dq, QUERIES);
     check_differences(desc, b->k, b->dk, KEYS);
     check_differences(desc, b->v, b->dv, VALUES);
+    if (desc->forward.softmax.mask)
+        check_differences(desc, b->additive, b->dbias, HEADS * Q_LEN * K_LEN);
     free(b);
 }
 
