@@ -102,7 +102,8 @@ typedef struct vkf_trainer_desc {
     float lora_alpha;       // 0: 2 * lora_rank
     float lora_dropout;     // of the projections' inputs, on their way to A
     uint32_t lora_target_count;
-    const char *const *lora_targets; // last parts of modules' names, as "q_proj"; NULL: what gives queries and values
+    // Last parts of modules' names, as "q_proj" or "output.dense"; NULL: what gives queries and values.
+    const char *const *lora_targets;
     // Optional: the trainers that this one shares its steps with. The struct is copied.
     const vkf_train_exchange *exchange;
     uint32_t reserved[56]; // 0; room for members of later versions
@@ -126,8 +127,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_plan(vkf_model *model, const vk
 
 // A batch. Arrays are on the host and used only during the call. Ids of padding may be any that the model has.
 typedef struct vkf_train_batch {
-    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers share
-    // a step and this one has no part in it.
+    // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers
+    // share a step and this one has no part in it.
     uint32_t batch;
     uint32_t source_len;       // S, SEQ2SEQ and ENCODER
     const int32_t *source_ids; // (B, S)
@@ -184,8 +185,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 // Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
 // Writes what lora_rank has trained as PEFT saves it, adapter_config.json and adapter_model.safetensors, for PEFT and
-// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory. Parameters
-// that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
+// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory.
+// Parameters that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
 // INVALID_ARGUMENT (the trainer has no adapter), UNSUPPORTED (a tensor of `trained` that the model's file has fused or
 // transposed; the message names it), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory);

@@ -78,8 +78,8 @@ static vkf_status check_exchange(const vkf__host *host, const vkf_train_exchange
 static vkf_status check_desc(const vkf_model *model, const vkf_trainer_desc *desc)
 {
     const vkf__host *host = &model->context->host;
-    VKF_RETURN_IF_ERROR(vkf__check_reserved(host, "vkf_trainer_create", "vkf_trainer_desc", desc->reserved,
-                                            sizeof desc->reserved));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_reserved(host, "vkf_trainer_create", "vkf_trainer_desc", desc->reserved, sizeof desc->reserved));
     if (!model->weights.trainable)
         return refuse(host, "the model was not loaded to be trained: set vkf_model_desc.trainable");
     if (desc->max_batch == 0)

@@ -114,10 +114,10 @@ static vkf__weight_storage storage_of(const vkf_context *context, const vkf_mode
                                       const vkf__model_source *source)
 {
     static const vkf__weight_storage storages[VKF_MODEL_PRECISION_COUNT] = {
-        [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32},
-        [VKF_MODEL_PRECISION_F16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F16},
-        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_BF16},
-        [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
+        [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32, false},
+        [VKF_MODEL_PRECISION_F16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F16, false},
+        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_BF16, false},
+        [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16, false},
     };
     vkf__weight_storage storage = storages[settled_precision(context, desc, source)];
     storage.trainable = desc->trainable;

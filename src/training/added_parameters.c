@@ -73,8 +73,7 @@ vkf_status vkf__parameters_add(vkf__parameters *p, const vkf__added_parameter *a
     const vkf__host *host = &p->model->context->host;
     uint64_t at = 0;
     size_t items = p->count, ranges = p->range_count; // there is room for
-    VKF_RETURN_IF_ERROR(
-        vkf__grow(host, (void **)&p->items, sizeof *p->items, p->count, &items, p->count + count));
+    VKF_RETURN_IF_ERROR(vkf__grow(host, (void **)&p->items, sizeof *p->items, p->count, &items, p->count + count));
     VKF_RETURN_IF_ERROR(
         vkf__grow(host, (void **)&p->ranges, sizeof *p->ranges, p->range_count, &ranges, p->range_count + count));
     for (size_t i = 0; i < count; i++)

@@ -101,49 +101,31 @@ static uint64_t place_pieces(vkf__exchange *x)
 
 // ---- recordings
 
-static void order(vkf__exchange *x, VkCommandBuffer commands, VkPipelineStageFlags to, VkAccessFlags access)
+// Of pieces [first, last) to host memory, or back. Ownership: the caller's, vkf__free().
+static vkf_status list_copies(const vkf__exchange *x, const vkf__parameters *p, size_t first, size_t last, bool back,
+                              vkf__buffer_copy **out_copies)
 {
-    const VkMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-        .dstAccessMask = access,
-    };
-    x->context->device.vk.vkCmdPipelineBarrier(
-        commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, to, 0, 1, &barrier, 0, NULL, 0,
-        NULL);
-}
-
-// Copies pieces [first, end) to host memory, or back.
-static vkf_status record_copies(vkf__exchange *x, const vkf__parameters *p, size_t first, size_t end, bool back,
-                                VkCommandBuffer commands)
-{
-    vkf__device *device = &x->context->device;
-    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(commands, &info));
-    order(x, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
-    for (size_t i = first; i < end; i++) {
+    VKF_ALLOC_OR_RETURN(&x->context->host, *out_copies, last - first);
+    for (size_t i = first; i < last; i++) {
         const vkf__exchange_piece *piece = &x->pieces[i];
-        const VkBuffer gradients = p->gradients.buffers[piece->buffer]->handle, staging = x->staging->handle;
-        const uint64_t from = back ? piece->to : piece->begin, to = back ? piece->begin : piece->to;
-        const VkBufferCopy region = {from, to, piece->end - piece->begin};
-        device->vk.vkCmdCopyBuffer(commands, back ? staging : gradients, back ? gradients : staging, 1, &region);
+        const vkf_buffer *gradients = p->gradients.buffers[piece->buffer];
+        const uint64_t bytes = piece->end - piece->begin;
+        (*out_copies)[i - first] = back ? (vkf__buffer_copy){x->staging, gradients, piece->to, piece->begin, bytes}
+                                        : (vkf__buffer_copy){gradients, x->staging, piece->begin, piece->to, bytes};
     }
-    order(x, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-          VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
-    VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(commands));
     return VKF_OK;
 }
 
-// The part of the pass from dispatch `begin` to `end`, and copies of pieces [first, last).
-static vkf_status record_bucket(vkf__exchange *x, const vkf__parameters *p, vkf__work *pass, vkf__bucket *bucket,
-                                uint32_t begin, uint32_t end, size_t first, size_t last)
+static vkf_status record(const vkf__exchange *x, const vkf__parameters *p, vkf__work_part_desc *desc, size_t first,
+                         size_t last, vkf__work_part *out_part)
 {
-    VKF_RETURN_IF_ERROR(vkf__submission_init(&bucket->submission, &x->context->device, "exchange"));
-    for (int i = 0; i < 2; i++)
-        VKF_RETURN_IF_ERROR(
-            vkf__submission_command_buffer(&bucket->submission, "exchange", &bucket->commands[i]));
-    VKF_RETURN_IF_ERROR(vkf__work_record_part(pass, bucket->commands[0], begin, end));
-    return record_copies(x, p, first, last, false, bucket->commands[1]);
+    vkf__buffer_copy *copies = NULL;
+    VKF_RETURN_IF_ERROR(list_copies(x, p, first, last, desc->copies_first, &copies));
+    desc->copies = copies;
+    desc->copy_count = last - first;
+    const vkf_status status = vkf__work_part_init(out_part, desc);
+    vkf__free(&x->context->host, copies);
+    return status;
 }
 
 // A bucket ends where it is large enough and the next piece is of another dispatch. The last one has what is left of
@@ -158,18 +140,22 @@ static vkf_status make_buckets(vkf__exchange *x, const vkf__parameters *p, vkf__
     for (size_t first = 0, last = 0; last < count; first = last) {
         vkf__bucket *bucket = &x->buckets[x->bucket_count++];
         assert(x->bucket_count <= MOST_BUCKETS + 1);
-        bucket->begin = bucket->end = x->pieces[first].to;
-        while (last < count && (bucket->end - bucket->begin < least || x->pieces[last].done == x->pieces[last - 1].done))
-            bucket->end += x->pieces[last].end - x->pieces[last].begin, last++;
+        bucket->begin = x->pieces[first].to;
+        for (bool full = false; last < count && !full; last++) {
+            bucket->end = x->pieces[last].to + x->pieces[last].end - x->pieces[last].begin;
+            full = bucket->end - bucket->begin >= least &&
+                   (last + 1 == count || x->pieces[last].done != x->pieces[last + 1].done);
+        }
         const uint32_t end = last < count ? x->pieces[last - 1].done + 1 : pass->plan.node_count;
-        VKF_RETURN_IF_ERROR(record_bucket(x, p, pass, bucket, node, end, first, last));
+        vkf__work_part_desc part = {.work = pass, .begin = node, .end = end};
+        VKF_RETURN_IF_ERROR(record(x, p, &part, first, last, &bucket->part));
         node = end;
     }
     return VKF_OK;
 }
 
 vkf_status vkf__exchange_init(vkf__exchange *x, const vkf_train_exchange *calls, const vkf__parameters *p,
-                              vkf__work *pass, vkf__submission *submission)
+                              vkf__work *pass, vkf__work *update)
 {
     vkf_context *context = pass->context;
     *x = (vkf__exchange){.context = context, .calls = *calls, .mark = -1};
@@ -177,8 +163,8 @@ vkf_status vkf__exchange_init(vkf__exchange *x, const vkf_train_exchange *calls,
                                            "training exchange", &x->staging));
     VKF_RETURN_IF_ERROR(find_pieces(x, p, pass));
     VKF_RETURN_IF_ERROR(make_buckets(x, p, pass, place_pieces(x)));
-    VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "sums", &x->sums));
-    return record_copies(x, p, 0, x->piece_count, true, x->sums);
+    vkf__work_part_desc part = {.work = update, .end = update->plan.node_count, .copies_first = true};
+    return record(x, p, &part, 0, x->piece_count, &x->update);
 }
 
 void vkf__exchange_free(vkf__exchange *x)
@@ -187,7 +173,8 @@ void vkf__exchange_free(vkf__exchange *x)
         return;
     const vkf__host *host = &x->context->host;
     for (size_t i = 0; i < x->bucket_count; i++)
-        vkf__submission_finish(&x->buckets[i].submission);
+        vkf__work_part_finish(&x->buckets[i].part);
+    vkf__work_part_finish(&x->update);
     vkf__buffer_destroy(&x->staging);
     vkf__free(host, x->buckets);
     vkf__free(host, x->pieces);
@@ -247,11 +234,8 @@ vkf_status vkf__exchange_loss(vkf__exchange *x, float *inout_loss)
 
 static vkf_status submit(vkf__exchange *x, bool pass)
 {
-    for (size_t i = 0; i < x->bucket_count; i++) {
-        vkf__bucket *bucket = &x->buckets[i];
-        VKF_RETURN_IF_ERROR(pass ? vkf__submission_submit(&bucket->submission, bucket->commands, 2)
-                                 : vkf__submission_submit(&bucket->submission, &bucket->commands[1], 1));
-    }
+    for (size_t i = 0; i < x->bucket_count; i++)
+        VKF_RETURN_IF_ERROR(vkf__work_part_submit(&x->buckets[i].part, pass));
     return VKF_OK;
 }
 
@@ -280,7 +264,7 @@ static vkf_status send(vkf__exchange *x, const vkf__bucket *bucket)
 static vkf_status send_each(vkf__exchange *x)
 {
     for (size_t i = 0; i < x->bucket_count; i++) {
-        VKF_RETURN_IF_ERROR(wait_for(x, &x->buckets[i].submission));
+        VKF_RETURN_IF_ERROR(wait_for(x, &x->buckets[i].part.submission));
         VKF_RETURN_IF_ERROR(send(x, &x->buckets[i]));
     }
     if (x->calls.finish(x->calls.user))
@@ -294,6 +278,12 @@ vkf_status vkf__exchange_run(vkf__exchange *x, bool pass)
     if (status == VKF_OK)
         status = send_each(x);
     if (status != VKF_OK && x->bucket_count > 0)
-        vkf__submission_idle(&x->buckets[0].submission);
+        vkf__submission_idle(&x->buckets[0].part.submission);
     return status;
+}
+
+vkf_status vkf__exchange_update(vkf__exchange *x)
+{
+    VKF_RETURN_IF_ERROR(vkf__work_part_submit(&x->update, true));
+    return vkf__submission_wait(&x->update.submission);
 }

@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "model/adapter.h"
 #include "model/family.h"
+#include "model/model_kind.h"
 #include "model/weight_upload.h"
 
 // What PEFT chooses in the families that are known here: what gives queries and values, fused or not.
@@ -79,8 +80,8 @@ static bool is_in_layers(const vkf__layer_weights *layers, uint32_t count, const
     for (uint32_t i = 0; i < count; i++) {
         const vkf__layer_weights *l = &layers[i];
         const vkf_tensor *const linear[] = {
-            &l->self.q_weight,  &l->self.k_weight,  &l->self.v_weight,       &l->self.out_weight,
-            &l->cross.q_weight, &l->cross.k_weight, &l->cross.v_weight,      &l->cross.out_weight,
+            &l->self.q_weight,  &l->self.k_weight,        &l->self.v_weight,        &l->self.out_weight,
+            &l->cross.q_weight, &l->cross.k_weight,       &l->cross.v_weight,       &l->cross.out_weight,
             &l->gate.weight,    &l->feed_forward.weight1, &l->feed_forward.weight2,
         };
         for (size_t j = 0; j < sizeof linear / sizeof linear[0]; j++)
@@ -98,8 +99,8 @@ static vkf_status check_module(const vkf__lora *lora, const vkf__lora_module *m)
         is_in_layers(model->weights.decoder, model->config.num_decoder_layers, &weight))
         return VKF_OK;
     return vkf__fail(&model->context->host, VKF_ERROR_UNSUPPORTED,
-                     "vkf_trainer_create: %s is no projection of a layer, and only these get an adapter; name it in "
-                     "`trained`",
+                     "vkf_trainer_create: %s is no projection of a layer, and only these get an adapter; say more of "
+                     "the others' names in lora_targets, as in 'output.dense'",
                      model->weights.trainable[m->trainable].slot.name);
 }
 
@@ -109,7 +110,7 @@ static const char *base_of(const vkf_model *model, const char *name)
     const vkf_model_config *config = &model->config;
     const char *type = json_string_value(vkf__model_metadata_find(&model->metadata, "model_type"));
     const vkf__family *family = type ? vkf__family_find(type) : NULL;
-    if (!family || (config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE))
+    if (!family || (!vkf__facts_of(config)->decodes && config->head == VKF_HEAD_NONE))
         return "";
     return strncmp(name, family->base, strlen(family->base)) == 0 ? "" : family->base;
 }
@@ -184,8 +185,7 @@ static vkf_status add_matrices(vkf__lora *lora, vkf__parameters *parameters, boo
         m->item = parameters->count + count;
         added[count++] = (vkf__added_parameter){m->a_name, lora->rank, m->in};
         for (uint32_t part = 0; part < m->parts; part++)
-            added[count++] =
-                (vkf__added_parameter){m->b_name, vkf__lora_weight(lora, m, part).shape[0], lora->rank};
+            added[count++] = (vkf__added_parameter){m->b_name, vkf__lora_weight(lora, m, part).shape[0], lora->rank};
     }
     VKF_TRY(vkf__parameters_add(parameters, added, count, shape));
 fail:

@@ -16,8 +16,8 @@
 // are several projections here, which share A; each has a B of its own.
 typedef struct vkf__lora_module {
     char a_name[VKF_LORA_TENSOR_MAX], b_name[VKF_LORA_TENSOR_MAX]; // as PEFT has them
-    char name[VKF_LORA_NAME_MAX];                              // of the module, as transformers has it
-    size_t trainable;                                          // the first of the model's
+    char name[VKF_LORA_NAME_MAX];                                  // of the module, as transformers has it
+    size_t trainable;                                              // the first of the model's
     uint32_t parts, in, out;
     size_t item; // A among the parameters; the B of each part lie behind it
 } vkf__lora_module;
@@ -43,8 +43,7 @@ void vkf__lora_free(vkf__lora *lora);
 VKF_MUST_CHECK vkf_status vkf__lora_draw(const vkf__lora *lora, uint64_t seed);
 
 // Adds to the result of a linear layer with this weight what its adapter gives, if it has one.
-VKF_MUST_CHECK vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x,
-                                          vkf__value *inout_y);
+VKF_MUST_CHECK vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x, vkf__value *inout_y);
 
 // lora_save.c: into a directory that is there, in PEFT's format, with all other parameters that train. Statuses: those
 // of vkf_trainer_save_adapter().

@@ -3,6 +3,7 @@
 #include "io/safetensors.h"
 #include "model/adapter.h"
 #include "model/adapter_write.h"
+#include "model/model_kind.h"
 #include "training/lora.h"
 
 // Everything that goes into the two files, on the host.
@@ -121,10 +122,9 @@ static vkf_status read_saved(saving *s, size_t index, size_t at)
 
 static const char *task_of(const vkf_model_config *config)
 {
-    if (config->kind == VKF_MODEL_DECODER)
-        return "CAUSAL_LM";
-    if (config->kind == VKF_MODEL_SEQ2SEQ)
-        return "SEQ_2_SEQ_LM";
+    const vkf__kind_facts *facts = vkf__facts_of(config);
+    if (facts->decodes)
+        return facts->encodes ? "SEQ_2_SEQ_LM" : "CAUSAL_LM";
     if (config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION)
         return "SEQ_CLS";
     return config->head == VKF_HEAD_TOKEN_CLASSIFICATION ? "TOKEN_CLS" : NULL;
@@ -188,8 +188,8 @@ static vkf_status write_module(const vkf__lora *lora, const vkf__lora_module *m,
     for (uint32_t part = 0; part < m->parts; part++) {
         const vkf__parameter *b = &items[1 + part];
         for (uint32_t row = 0; row < b->value.shape[0]; row++)
-            memcpy(values + (size_t)row * lora->rank,
-                   file_order + vkf__lora_row(lora, m, part, row) * lora->rank, lora->rank * sizeof(float));
+            memcpy(values + (size_t)row * lora->rank, file_order + vkf__lora_row(lora, m, part, row) * lora->rank,
+                   lora->rank * sizeof(float));
         VKF_RETURN_IF_ERROR(write_item(b, values));
     }
     return VKF_OK;

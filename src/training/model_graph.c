@@ -58,8 +58,7 @@ vkf_status vkf__state_model_norm(vkf__statement *s, const char *label, const vkf
 {
     const vkf_model_config *config = &s->graph->model->config;
     vkf__norm_values norm = {.eps = config->layer_norm_eps, .rms = config->norm == VKF_NORM_RMS};
-    VKF_RETURN_IF_ERROR(
-        vkf__state_parameter(s, &weights->weight, gradients ? &gradients->weight : NULL, &norm.weight));
+    VKF_RETURN_IF_ERROR(vkf__state_parameter(s, &weights->weight, gradients ? &gradients->weight : NULL, &norm.weight));
     VKF_RETURN_IF_ERROR(vkf__state_parameter(s, &weights->bias, gradients ? &gradients->bias : NULL, &norm.bias));
     return vkf__state_norm(s->tape, label, *inout_x, &norm, inout_x);
 }

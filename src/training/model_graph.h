@@ -45,8 +45,8 @@ typedef struct vkf__model_graph {
     // Layers are stated on this tape, and once more on the way back: of their activations nothing is kept. NULL: all
     // are.
     vkf__tape *again;
-    vkf__span choices;                          // i32, (labels): the most probable label of each; absent: not asked for
-    char (*layer_names)[VKF_LAYER_NAME_MAX];    // prefixes of labels, the encoder's first: "decoder.0."
+    vkf__span choices;                       // i32, (labels): the most probable label of each; absent: not asked for
+    char (*layer_names)[VKF_LAYER_NAME_MAX]; // prefixes of labels, the encoder's first: "decoder.0."
 } vkf__model_graph;
 
 // How many streams of random numbers a model's dropout has: those of others follow.

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/id_order.h"
 #include "kernel/memory_plan.h"
 #include "model/model_kind.h"
 
@@ -150,8 +151,7 @@ static vkf_status make_exchange(vkf_trainer *t)
     if (!t->desc.exchange)
         return VKF_OK;
     VKF_ALLOC_OR_RETURN(&t->context->host, t->exchange, 1);
-    VKF_RETURN_IF_ERROR(
-        vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->submission));
+    VKF_RETURN_IF_ERROR(vkf__exchange_init(t->exchange, t->desc.exchange, &t->parameters, &t->pass, &t->update));
     t->desc.exchange = &t->exchange->calls;
     return VKF_OK;
 }
@@ -182,7 +182,8 @@ static vkf_status make_scratch(vkf_trainer *t)
     const vkf__graph_sizes most = vkf__trainer_max_sizes(t);
     const uint32_t len = most.len[0] > most.len[1] ? most.len[0] : most.len[1];
     VKF_ALLOC_OR_RETURN(&t->context->host, t->id_scratch, most_rows(t));
-    VKF_ALLOC_OR_RETURN(&t->context->host, t->position_scratch, (size_t)most.batch * len);
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->token_scratch, (size_t)most.batch * len);
+    VKF_ALLOC_OR_RETURN(&t->context->host, t->list_scratch, vkf__id_order_length(most.batch * len));
     return VKF_OK;
 }
 
@@ -251,7 +252,8 @@ static void free_host_side(vkf_trainer *t)
     vkf__parameters_free(&t->parameters);
     vkf__free(host, t->graph.layer_names);
     vkf__free(host, t->id_scratch);
-    vkf__free(host, t->position_scratch);
+    vkf__free(host, t->token_scratch);
+    vkf__free(host, t->list_scratch);
 }
 
 void vkf__trainer_free(vkf_trainer *t)

@@ -24,7 +24,7 @@ typedef struct vkf__trainer_results {
 
 struct vkf_trainer {
     vkf_context *context;
-    vkf_model *model; // held
+    vkf_model *model;      // held
     vkf_trainer_desc desc; // complete: no 0 that stands for something else, no patterns
     vkf__parameters parameters;
     vkf__lora lora; // with desc.lora_rank
@@ -38,7 +38,9 @@ struct vkf_trainer {
     vkf_buffer *inputs, *constants, *results, *arena;
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
-    int32_t *position_scratch; // (most tokens of a side)
+    // What is made for the device is made in memory that the host reads and writes fast, and then copied.
+    int32_t *token_scratch; // (most tokens of a side)
+    int32_t *list_scratch;  // as long as the lists of so many
     vkf__exchange *exchange;   // with the trainers that share the steps; NULL: there are none
 };
 

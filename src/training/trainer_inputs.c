@@ -243,16 +243,18 @@ static int32_t *words_at(const vkf__span *span)
 
 static void order(vkf_trainer *t, const int32_t *ids, uint64_t tokens, uint32_t vocab, vkf__graph_ids *to)
 {
-    to->unique = vkf__id_order(ids, (uint32_t)tokens, vocab, t->id_scratch, words_at(&to->lists));
+    to->unique = vkf__id_order(ids, (uint32_t)tokens, vocab, t->id_scratch, t->list_scratch);
+    memcpy(words_at(&to->lists), t->list_scratch, vkf__id_order_length((uint32_t)tokens) * sizeof *t->list_scratch);
 }
 
 static void write_ids(vkf_trainer *t, const int32_t *ids, uint64_t tokens, uint32_t vocab, vkf__graph_ids *to)
 {
-    if (ids)
-        memcpy(words_at(&to->ids), ids, tokens * sizeof *ids);
-    else
-        memset(words_at(&to->ids), 0, tokens * sizeof *ids);
-    order(t, words_at(&to->ids), tokens, vocab, to);
+    if (!ids) {
+        memset(t->token_scratch, 0, tokens * sizeof *t->token_scratch);
+        ids = t->token_scratch;
+    }
+    memcpy(words_at(&to->ids), ids, tokens * sizeof *ids);
+    order(t, ids, tokens, vocab, to);
 }
 
 // Rows of learned positions. Position ids, as RoBERTa has them, leave out padding, whose own is pad_id.
@@ -263,7 +265,7 @@ static void write_positions(vkf_trainer *t, const vkf_train_batch *batch, vkf__g
     const vkf_tensor *table =
         side == VKF_SIDE_SOURCE ? &t->model->weights.source.positions : &t->model->weights.target.positions;
     const bool own = side == VKF_SIDE_SOURCE && in->position_ids > 0;
-    int32_t *ids = t->position_scratch;
+    int32_t *ids = t->token_scratch;
     if (!vkf__present(&in->positions[side].lists))
         return;
     for (uint32_t b = 0; b < batch->batch; b++) {

@@ -68,13 +68,11 @@ static vkf_status check_batches(vkf_trainer *t, const char *function, const vkf_
 // gradients are those of the passes before.
 static vkf_status run_shared(vkf_trainer *t, bool pass)
 {
-    vkf__exchange *x = t->exchange;
-    const VkCommandBuffer commands[] = {x->sums, t->update.built.command_buffer};
-    VKF_RETURN_IF_ERROR(vkf__exchange_run(x, pass));
+    VKF_RETURN_IF_ERROR(vkf__exchange_run(t->exchange, pass));
     float loss = loss_of(t);
-    VKF_RETURN_IF_ERROR(vkf__exchange_loss(x, &loss));
+    VKF_RETURN_IF_ERROR(vkf__exchange_loss(t->exchange, &loss));
     floats_at(t, &t->results_at.loss)[0] = loss;
-    return vkf__submission_run(&t->submission, commands, 2);
+    return vkf__exchange_update(t->exchange);
 }
 
 // All passes of a step; the last is submitted with what follows it.
@@ -139,16 +137,16 @@ vkf_status vkf__trainer_step(vkf_trainer *t, const vkf_train_batch *batches, uin
     return status;
 }
 
-static uint64_t count_right(const vkf_trainer *t, const vkf__graph_sizes *sizes)
+static uint64_t count_right(const vkf_trainer *t, const vkf_train_batch *batch, const vkf__graph_sizes *sizes)
 {
     const uint32_t count = vkf__graph_labels(&t->graph, sizes);
-    const int32_t *labels = (const int32_t *)((const uint8_t *)t->inputs->allocation.mapped +
-                                              t->graph.inputs.labels.offset_bytes);
     const int32_t *choices =
         (const int32_t *)((const uint8_t *)t->results->allocation.mapped + t->graph.choices.offset_bytes);
     uint64_t right = 0;
-    for (uint32_t i = 0; i < count; i++)
-        right += labels[i] != t->graph.loss.ignored && labels[i] == choices[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t label = t->graph.contrastive_scale != 0.0f ? (int32_t)i : batch->labels[i];
+        right += label != t->graph.loss.ignored && label == choices[i];
+    }
     return right;
 }
 
@@ -167,7 +165,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     *out_result = (vkf_train_result){
         .loss = (double)loss / (double)labels,
         .labels = labels,
-        .right = count_right(t, &pass.sizes),
+        .right = count_right(t, batch, &pass.sizes),
         .step = t->state.step,
     };
     return VKF_OK;

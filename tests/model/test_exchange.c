@@ -119,7 +119,12 @@ static bool sum(void *user, double *values, uint32_t count)
 
 // ---- trainers
 
-static void open_member(vkf_test_gpu *gpu, meeting *m, uint32_t index, float dropout, member *own)
+typedef struct settings {
+    float dropout;
+    uint32_t lora_rank;
+} settings;
+
+static void open_member(vkf_test_gpu *gpu, meeting *m, uint32_t index, settings of, member *own)
 {
     const vkf_model_desc model = {.directory = DIRECTORY, .trainable = true};
     const vkf_train_exchange exchange = {
@@ -139,7 +144,8 @@ static void open_member(vkf_test_gpu *gpu, meeting *m, uint32_t index, float dro
         .rate = 0.1,
         .momentum = 0.9,
         .max_norm = 1,
-        .dropout = dropout,
+        .dropout = of.dropout,
+        .lora_rank = of.lora_rank,
         .exchange = m ? &exchange : NULL,
     };
     *own = (member){.meeting = m, .index = index};
@@ -240,17 +246,16 @@ static const rows whole[2] = {{0, BATCH}, {0, BATCH}}, none[2];
 // The last trainer has no part in the second batch of a step.
 static const rows shares[TRAINERS][2] = {{{0, 1}, {0, 1}}, {{1, 2}, {1, BATCH}}, {{2, BATCH}, {0, 0}}};
 
-static void test_trainers_step_together_as_one_does(void **state)
+static void check_together(vkf_test_gpu *gpu, settings of)
 {
-    vkf_test_gpu *gpu = *state;
     meeting m = meeting_of(TRAINERS);
     member alone, members[TRAINERS];
     texts all;
-    open_member(gpu, NULL, 0, 0, &alone);
+    open_member(gpu, NULL, 0, of, &alone);
     draw(gpu, &alone, &all);
     share(&alone, &all, whole);
     for (uint32_t i = 0; i < TRAINERS; i++) {
-        open_member(gpu, &m, i, 0, &members[i]);
+        open_member(gpu, &m, i, of, &members[i]);
         share(&members[i], &all, shares[i]);
     }
     (void)run_member(&alone);
@@ -269,12 +274,22 @@ static void test_trainers_step_together_as_one_does(void **state)
     close_member(&alone);
 }
 
+static void test_trainers_step_together_as_one_does(void **state)
+{
+    check_together(*state, (settings){0});
+}
+
+static void test_adapters_step_together_as_one_does(void **state)
+{
+    check_together(*state, (settings){.lora_rank = 4});
+}
+
 static void test_gradients_leave_while_the_pass_goes_on(void **state)
 {
     vkf_test_gpu *gpu = *state;
     meeting m = meeting_of(1);
     member own;
-    open_member(gpu, &m, 0, 0, &own);
+    open_member(gpu, &m, 0, (settings){0}, &own);
     const vkf__exchange *x = own.trainer->exchange;
     assert_true(x->bucket_count > 4);
     assert_true(x->pieces[0].done + 1 < own.trainer->pass.plan.node_count);
@@ -288,7 +303,7 @@ static void test_gradients_leave_while_the_pass_goes_on(void **state)
 static void open_pair(vkf_test_gpu *gpu, meeting *m, texts *all, member members[2])
 {
     for (uint32_t i = 0; i < 2; i++)
-        open_member(gpu, m, i, 0.5f, &members[i]);
+        open_member(gpu, m, i, (settings){.dropout = 0.5f}, &members[i]);
     draw(gpu, &members[0], all);
     share(&members[0], all, whole);
     share(&members[1], all, none);
@@ -339,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trainers_step_together_as_one_does),
+        cmocka_unit_test(test_adapters_step_together_as_one_does),
         cmocka_unit_test(test_gradients_leave_while_the_pass_goes_on),
         cmocka_unit_test(test_trainers_that_differ_are_refused),
         cmocka_unit_test(test_a_loss_that_is_not_finite_ends_the_step_of_all),

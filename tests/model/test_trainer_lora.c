@@ -6,6 +6,7 @@
 
 #include "base/directories.h"
 #include "model/adapter.h"
+#include "model/model_kind.h"
 #include "support/compare.h"
 #include "support/pretrained.h"
 #include "support/trained.h"
@@ -68,19 +69,22 @@ static void compare_adapters(const char *directory, const vkf__tensor_file *expe
 }
 
 // The model with the adapter, which is merged when it is loaded, has the loss that the trainer has with it.
-static void check_merged(vkf_test_trained *t, const char *family, const char *directory, const vkf_train_batch *batch)
+static void check_merged(vkf_test_trained *t, const char *from, const char *directory, const vkf_train_batch *batch)
 {
     const vkf_session_desc session = {.max_batch = batch->batch,
+                                      .max_source_len = batch->source_len,
                                       .max_target_len = batch->target_len,
                                       .max_prompt_len = batch->target_len,
                                       .max_logit_rows = batch->target_len};
-    const vkf_model_desc model = {.directory = vkf_test_pretrained(family), .adapter_directory = directory};
+    const vkf_model_desc model = {.directory = from, .adapter_directory = directory};
     const size_t vocab = t->model->config.target_vocab, rows = (size_t)batch->batch * batch->target_len;
     float *logits = malloc(rows * vocab * sizeof *logits);
-    const vkf_decode_args args = {.batch = batch->batch,
-                                  .target_len = batch->target_len,
-                                  .target_ids = batch->target_ids,
-                                  .out_logits = logits};
+    const vkf_decode_args args = {
+        .batch = batch->batch, .target_len = batch->target_len, .target_ids = batch->target_ids, .out_logits = logits};
+    const vkf_encode_args encode = {.batch = batch->batch,
+                                    .source_len = batch->source_len,
+                                    .source_ids = batch->source_ids,
+                                    .source_lengths = batch->source_lengths};
     vkf_model *merged = NULL;
     vkf_session *runs = NULL;
     vkf_train_result result;
@@ -88,6 +92,8 @@ static void check_merged(vkf_test_trained *t, const char *family, const char *di
     assert_non_null(logits);
     vkf_test_must(t->gpu, vkf_model_load(t->gpu->context, &model, &merged));
     vkf_test_must(t->gpu, vkf_session_create(merged, &session, &runs));
+    if (vkf__facts_of(&t->model->config)->encodes)
+        vkf_test_must(t->gpu, vkf_session_encode(runs, &encode));
     vkf_test_must(t->gpu, vkf_session_decode(runs, &args));
     vkf_test_must(t->gpu, vkf_trainer_evaluate(t->trainer, batch, &result));
     for (size_t i = 0; i < rows; i++) {
@@ -125,7 +131,7 @@ static void check_case(vkf_test_gpu *gpu, const lora_case *c)
     (void)snprintf(path, sizeof path, "%s/adapter", directory.path);
     vkf_test_must(gpu, vkf_trainer_save_adapter(t.trainer, path));
     compare_adapters(path, expected);
-    check_merged(&t, c->family, path, &batch);
+    check_merged(&t, vkf_test_pretrained(c->family), path, &batch);
     vkf__directory_remove_unheld(directory.path, "adapter");
     vkf_test_directory_remove(&directory);
     vkf__tensor_file_close(&expected);
@@ -142,6 +148,28 @@ static void test_adapters_train_as_pefts_do(void **state)
                                {"gpt_neox", "gpt_neox", NULL, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_case(vkf_test_gpu_of(state), &cases[i]);
+}
+
+// nn.MultiheadAttention has queries, keys and values in one tensor, of which the model has three views.
+static void test_adapters_of_pytorchs_names_are_merged_as_they_train(void **state)
+{
+    static const char *const targets[] = {"self_attn", "multihead_attn", "linear2"};
+    const vkf_trainer_desc desc = {.rate = 1e-2, .lora_rank = 2, .lora_targets = targets, .lora_target_count = 3};
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_directory directory;
+    vkf_test_trained t;
+    char path[512];
+    vkf_test_trained_open(&t, gpu, DEMO, &desc);
+    const double loss = vkf_test_trained_loss(&t);
+    (void)vkf_test_trained_step(&t, 3);
+    assert_true(vkf_test_trained_loss(&t) < loss - 0.01);
+    vkf_test_directory_make(&directory);
+    (void)snprintf(path, sizeof path, "%s/adapter", directory.path);
+    vkf_test_must(gpu, vkf_trainer_save_adapter(t.trainer, path));
+    check_merged(&t, DEMO, path, &t.batch);
+    vkf__directory_remove_unheld(directory.path, "adapter");
+    vkf_test_directory_remove(&directory);
+    vkf_test_trained_close(&t);
 }
 
 static const vkf_trainer_desc adapted = {.lora_rank = 2, .lora_dropout = 0.2f, .dropout = 0.1f, .seed = 7};
@@ -212,7 +240,7 @@ static void test_checkpoints_have_the_adapter(void **state)
     // Norms are saved beside the matrices, and the model with all of it has the loss of the training.
     (void)snprintf(path, sizeof path, "%s/adapter", directory.path);
     vkf_test_must(gpu, vkf_trainer_save_adapter(t.trainer, path));
-    check_merged(&t, "llama", path, &t.batch);
+    check_merged(&t, vkf_test_pretrained("llama"), path, &t.batch);
     vkf__directory_remove_unheld(directory.path, "saved");
     vkf__directory_remove_unheld(directory.path, "adapter");
     vkf_test_directory_remove(&directory);
@@ -303,8 +331,9 @@ static void test_recomputed_activations_give_the_same_bits(void **state)
     vkf_trainer_desc lora = sgd;
     lora.lora_rank = 2;
     lora.lora_dropout = 0.1f;
-    check_recompute(*state, DEMO, &sgd); // memory is read by each layer of the decoder
-    check_recompute(*state, vkf_test_pretrained("llama"), &lora); // the first layer's input asks for no gradient
+    check_recompute(*state, vkf_test_pretrained("gpt_neox"), &sgd); // parallel blocks
+    check_recompute(*state, DEMO, &sgd);                            // memory is read by each layer of the decoder
+    check_recompute(*state, vkf_test_pretrained("llama"), &lora);   // the first layer's input asks for no gradient
 }
 
 static void test_recomputing_takes_less_memory(void **state)
@@ -329,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adapters_train_as_pefts_do),
+        cmocka_unit_test(test_adapters_of_pytorchs_names_are_merged_as_they_train),
         cmocka_unit_test(test_only_the_adapter_changes),
         cmocka_unit_test(test_a_new_adapter_changes_no_loss),
         cmocka_unit_test(test_checkpoints_have_the_adapter),

@@ -13,7 +13,7 @@
 
 static uint32_t count_of(uint32_t bucket)
 {
-    return 1 + bucket * bucket * 37;
+    return 1 + bucket * bucket * 7;
 }
 
 static float value_of(uint32_t rank, uint32_t bucket, uint32_t i)

@@ -36,12 +36,19 @@ const char *valid_checkpoint(const char *function)
 
 vkf_trainer_desc valid_vkf_trainer_desc(const char *function, const char *parameter)
 {
-    static const char *trained[1];
+    static const char *trained[1], *targets[1];
     (void)function;
     (void)parameter;
     trained[0] = "*norm*";
-    return (vkf_trainer_desc){
-        .max_batch = 1, .max_target_len = 2, .rate = 1e-3, .trained = trained, .trained_count = 1};
+    targets[0] = "q_proj";
+    return (vkf_trainer_desc){.max_batch = 1,
+                              .max_target_len = 2,
+                              .rate = 1e-3,
+                              .trained = trained,
+                              .trained_count = 1,
+                              .lora_rank = 1,
+                              .lora_targets = targets,
+                              .lora_target_count = 1};
 }
 
 vkf_train_batch valid_vkf_train_batch(const char *function, const char *parameter)

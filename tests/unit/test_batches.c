@@ -114,6 +114,25 @@ static void count_examples(const corpus *c, const vkf_batches_desc *desc, vkf_ba
     }
 }
 
+static uint32_t larger_of(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static void expect_largest(vkf_batches *batches)
+{
+    const vkf_batch_sizes largest = vkf_batches_largest(batches);
+    vkf_batch_sizes found = {0};
+    for (uint32_t i = 0; i < vkf_batches_per_epoch(batches); i++) {
+        const vkf_batch *batch = NULL;
+        assert_int_equal(vkf_batches_get(batches, i, &batch), VKF_OK);
+        found.rows = larger_of(found.rows, batch->rows);
+        found.source_len = larger_of(found.source_len, batch->source_len);
+        found.target_len = larger_of(found.target_len, batch->target_len);
+    }
+    assert_memory_equal(&found, &largest, sizeof found);
+}
+
 static void test_batches_have_every_example_once_an_epoch(void **state)
 {
     (void)state;
@@ -124,6 +143,7 @@ static void test_batches_have_every_example_once_an_epoch(void **state)
         const vkf_batches_desc desc = desc_of(&c);
         vkf_batches *batches = create(&host, &desc);
         const uint64_t per_epoch = vkf_batches_per_epoch(batches);
+        expect_largest(batches);
         for (uint32_t epoch = 0; epoch < 3; epoch++) {
             uint32_t times[MAX_EXAMPLES] = {0};
             count_examples(&c, &desc, batches, epoch * per_epoch, (epoch + 1) * per_epoch, times);

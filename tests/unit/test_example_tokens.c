@@ -122,6 +122,48 @@ static void test_example_tokens_of_classes(void **state)
     finish(&f);
 }
 
+// Two vocabularies in the tokenizer's place: words that are known, and one that is not.
+static void test_example_tokens_by_vocabularies(void **state)
+{
+    static const char text[] =
+        "{\"source\": {\"tokens\": [\"<pad>\", \"<bos>\", \"<eos>\", \"<unk>\", \"a\", \"b\"], \"append_eos\": true},"
+        "\"target\": {\"tokens\": [\"<pad>\", \"<bos>\", \"<eos>\", \"<unk>\", \"ba\", \"b\"]}}";
+    static const int32_t source[] = {4, 5, 3, VKF_TOKEN_EOS}, target[] = {VKF_TOKEN_BOS, 5, 4, 3, VKF_TOKEN_EOS};
+    fixture f;
+    vkf__token_tables tables = {0};
+    vkf_example_ids ids = {0};
+    begin(&f, *state, VKF_EXAMPLE_PAIR, "abx\tbba?\n");
+    assert_int_equal(vkf__token_tables_parse(&f.host.host, "v", text, sizeof text - 1, &tables), VKF_OK);
+    f.tokens.tables = &tables;
+    f.tokens.first_target_id = VKF_TOKEN_BOS;
+    f.tokens.last_target_id = VKF_TOKEN_EOS;
+    for (int i = 0; i < 2; i++) {
+        f.tokens.ends_sources = i == 1; // the vocabulary has ended it already
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+        assert_int_equal(ids.source_count, 4);
+        assert_memory_equal(ids.source, source, sizeof source);
+        assert_int_equal(ids.target_count, 5);
+        assert_memory_equal(ids.target, target, sizeof target);
+    }
+    vkf__token_tables_free(&tables);
+    finish(&f);
+}
+
+static void test_example_tokens_end_sources(void **state)
+{
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin(&f, *state, VKF_EXAMPLE_TEXT, "some words\n");
+    f.tokens.last_target_id = 71;
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+    const uint32_t count = ids.source_count;
+    f.tokens.ends_sources = true;
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+    assert_int_equal(ids.source_count, count + 1);
+    assert_int_equal(ids.source[count], 71);
+    finish(&f);
+}
+
 // The whole way: from lines to a padded batch.
 static void test_example_tokens_make_batches(void **state)
 {
@@ -152,6 +194,8 @@ int main(void)
         cmocka_unit_test(test_example_tokens_of_pairs),
         cmocka_unit_test(test_example_tokens_of_texts),
         cmocka_unit_test(test_example_tokens_of_classes),
+        cmocka_unit_test(test_example_tokens_by_vocabularies),
+        cmocka_unit_test(test_example_tokens_end_sources),
         cmocka_unit_test(test_example_tokens_make_batches),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

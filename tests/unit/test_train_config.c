@@ -243,7 +243,7 @@ static vkf_status check_words(recording_host *host, const char *const *words)
     return status;
 }
 
-#define RUN "train", "a.tsv", "output", "out", "steps", "5"
+#define RUN "train", "a.tsv", "out", "out", "steps", "5"
 #define NEW                                                                                                            \
     RUN, "tokenizer", "t", "d-model", "64", "nhead", "4", "dim-feedforward", "128", "max-source-len", "50", "max-len", \
         "50", "encoder-layers", "2", "decoder-layers", "2"
@@ -255,7 +255,7 @@ static void test_train_config_check(void **state)
         const char *words[40], *message; // message NULL: it is good
     } cases[] = {
         {{RUN, "model", "m"}, NULL},
-        {{"train", "a", "output", "o", "epochs", "1", "model", "m"}, NULL},
+        {{"train", "a", "out", "o", "epochs", "1", "model", "m"}, NULL},
         {{NEW}, NULL},
         {{NEW, "schedule", "paper", "warmup", "10", "lr", "1"}, NULL},
         {{RUN, "model", "m", "optimizer", "sgd", "momentum", "0.9"}, NULL},
@@ -273,10 +273,10 @@ static void test_train_config_check(void **state)
         {{NEW, "nhead", "5"}, "'new_model.d_model' (--d-model) is no multiple of 'new_model.nhead' (--nhead)"},
         {{NEW, "parameters", "head"},
          "'parameters' (--parameters) must be \"all\" for a new model, in which nothing is learned"},
-        {{"model", "m", "output", "o", "steps", "1"},
+        {{"model", "m", "out", "o", "steps", "1"},
          "'data.train' (--train) is missing: there is nothing to learn from"},
         {{"model", "m", "train", "a", "steps", "1"}, "'output' (--out) is missing"},
-        {{"model", "m", "train", "a", "output", "o"},
+        {{"model", "m", "train", "a", "out", "o"},
          "'steps' (--steps) is missing, and so is 'epochs' (--epochs): the run would not end"},
         {{RUN, "model", "m", "optimizer", "sgd", "betas", "0.9,0.9"},
          "'optimizer.betas' (--betas) says nothing to sgd"},

@@ -53,7 +53,7 @@ set(vkf_train_kernels attention_train attention_grad attention_grad_pair attenti
     layer_norm_grad layer_norm_grad_subgroup norm_stats norm_stats_subgroup column_sum softmax_grad
     softmax_grad_subgroup cross_entropy total clip adam sgd
     activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
-set(vkf_train_sources training/*.c base/id_order.c api/public_train.c
+set(vkf_train_sources training/*.c base/id_order.c kernel/work_part.c api/public_train.c
     op/activation.c op/activation_grad.c op/additive_grad.c op/attention_grad.c op/clip.c op/column_sum.c
     op/cross_entropy.c op/dropout.c op/embed_grad.c op/gate_grad.c op/layer_norm_grad.c op/optimiser.c op/pool_grad.c
     op/slices.c op/softmax_grad.c op/total.c

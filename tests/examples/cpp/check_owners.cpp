@@ -215,6 +215,32 @@ void check_model(const vkf::Context &context, const std::string &directory)
     EXPECT((rows[1].ids == std::vector<std::int32_t>{100, 100, 64, 64, 3, 3, 87, 64, 87, 52, 52, 2}));
 }
 
+// Two steps of all parameters make the loss smaller.
+void check_trainer(const vkf::Context &context, const std::string &directory)
+{
+    vkf_model_desc desc = {};
+    desc.directory = directory.c_str();
+    desc.trainable = true;
+    vkf::Model model(context, desc);
+    vkf_trainer_desc settings = {};
+    settings.max_batch = 1;
+    settings.max_target_len = 3;
+    settings.rate = 1e-3;
+    vkf::Trainer trainer(model, settings);
+    EXPECT(vkf::Trainer::plan(model, settings).activations_bytes > 0);
+    const std::int32_t ids[] = {11, 70, 72}, labels[] = {70, 72, 61};
+    vkf_train_batch batch = {};
+    batch.batch = 1;
+    batch.target_len = 3;
+    batch.target_ids = ids;
+    batch.labels = labels;
+    const double before = trainer.evaluate(batch).loss;
+    EXPECT(std::fabs(trainer.step(batch).loss - before) < 1e-5 && trainer.step(batch).loss < before);
+    EXPECT(trainer.steps() == 2 && trainer.gradient(batch, 0).size() == trainer.parameters()[0].count);
+    EXPECT(thrown_by<vkf::error>([&] { trainer.save_adapter("none"); }).find("lora_rank") != std::string::npos);
+    EXPECT(thrown_by<vkf::error>([&] { trainer.gradient(batch, 9999); }).find("9999") != std::string::npos);
+}
+
 void check_tokenizer(const std::string &directory)
 {
     vkf::Tokenizer tokenizer(directory);
@@ -292,6 +318,7 @@ void check_all(const std::string &pretrained)
     check_lifetimes();
     check_messages();
     check_model(context, pretrained + "/gpt2");
+    check_trainer(context, pretrained + "/llama");
     check_tokenizer(pretrained + "/gpt2");
     check_generator(context, pretrained + "/gpt2");
     check_embedder(context, pretrained + "/sentence-mean");

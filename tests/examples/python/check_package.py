@@ -396,6 +396,25 @@ class Models(Numbers):
         row = expected_rows("gpt2")[1]
         self.assertEqual(session.generate([row["tokens"]], max_new_tokens=NEW)[0].ids, row["generated"])
 
+    def test_training(self):
+        batch = vkformer.Batch(target=[[5, 6, 7], [8, 9]], labels=[[6, 7, 8], [9, 10]])
+        model = vkformer.Model(PRETRAINED / "llama", trainable=True)
+        trainer = vkformer.Trainer(model, rate=1e-2, max_batch=2, max_target_len=3, lora_rank=2,
+                                   lora_targets=["q_proj", "down_proj"])
+        before = trainer.evaluate(batch)
+        self.assertEqual((before["labels"], trainer.steps), (5, 0))
+        self.assertAlmostEqual(trainer.step(batch, batch)["loss"], before["loss"], places=4)
+        self.assertLess(trainer.evaluate(batch)["loss"], before["loss"])
+        self.assertEqual({count for name, count in trainer.parameters if "q_proj" in name}, {80})
+        with tempfile.TemporaryDirectory() as directory:
+            trainer.save_adapter(directory + "/adapter")
+            trainer.save(directory + "/saved")
+            trainer.resume(directory + "/saved")
+            vkformer.Model(PRETRAINED / "llama", adapter=directory + "/adapter")
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'speed'", vkformer.Trainer, model, rate=1, max_batch=1, speed=3)
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "as many labels", trainer.step,
+                          vkformer.Batch(target=[[5]], labels=[[6], [7]]))
+
     def test_memory_is_given_back(self):
         context = vkformer.Context()
         before = context.used_bytes

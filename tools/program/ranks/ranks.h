@@ -35,7 +35,6 @@ void vkf_ranks_receive(uint32_t from, void *out_bytes, size_t size_bytes);
 void vkf_ranks_broadcast(void *bytes, size_t size_bytes);
 void vkf_ranks_gather(const void *own, void *out_all, size_t size_bytes);
 
-
 // All ranks have to call these in the same order. Begins to add up the floats of all ranks, element by element and in
 // place, so that all have the same bits; returns at once, and the floats stay where they are until vkf_ranks_added(),
 // which waits for all that has begun. vkf_ranks_advance() keeps it going meanwhile.

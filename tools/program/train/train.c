@@ -56,14 +56,10 @@ static bool check_supported(const vkf_train_config *config)
                         "too");
         return false;
     }
-    if (config->parameters == VKF_TRAIN_LORA) {
-        vkf_print_error("'parameters' (--parameters): this program trains all parameters or the head's");
-        return false;
-    }
     return true;
 }
 
-// A check of gradients neither ends nor writes anything.
+// A check of gradients makes no steps, so that nothing has to say when they end.
 static bool complete_check(vkf_train_options *options)
 {
     if (!options->check_gradients)

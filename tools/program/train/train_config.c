@@ -233,7 +233,7 @@ json_t *vkf_train_config_json(const vkf_train_config *config)
 {
     json_t *root = json_object();
     for (vkf_train_key key = 0; root && key < VKF_TRAIN_KEY_COUNT; key++) {
-        if (vkf_train_value_is_empty(config, key))
+        if (config->origins[key] == VKF_TRAIN_DEFAULT || vkf_train_value_is_empty(config, key))
             continue;
         json_t *object = section_of(root, vkf_train_rows[key].section), *value = vkf_train_value_json(config, key);
         if (json_object_set_new(object, vkf_train_rows[key].key, value) == 0) // releases the value if it fails

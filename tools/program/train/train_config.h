@@ -79,8 +79,8 @@ VKF_MUST_CHECK vkf_status vkf_train_config_load(vkf_train_config *config, const 
 // Whether all of it together makes a run. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf_train_config_check(const vkf_train_config *config);
 
-// All settings but those that are empty, as CONFIG.json has them, so that a run can be repeated. NULL when memory is
-// exhausted; the caller releases it with json_decref().
+// The settings that were given, as CONFIG.json has them, so that a run can be repeated. NULL when memory is exhausted;
+// the caller releases it with json_decref().
 json_t *vkf_train_config_json(const vkf_train_config *config);
 
 // The options with their meaning, a line each.

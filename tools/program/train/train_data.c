@@ -168,11 +168,11 @@ static vkf_status make_slots(vkf_train_data *data, uint32_t count)
 {
     const vkf__host *host = data->words->host;
     const vkf_batch_sizes *sizes = &data->sizes;
-    const size_t rows = sizes->rows;
+    const size_t row = sizes->source_len + 2 * (size_t)sizes->target_len + 2; // with a length, and a label of a class
     VKF_ALLOC_OR_RETURN(host, data->slots, count);
     data->slot_count = count;
     for (uint32_t i = 0; i < count; i++)
-        VKF_ALLOC_OR_RETURN(host, data->slots[i].memory, rows * (sizes->source_len + 2 * (size_t)sizes->target_len + 2));
+        VKF_ALLOC_OR_RETURN(host, data->slots[i].memory, sizes->rows * row);
     return VKF_OK;
 }
 
@@ -336,6 +336,7 @@ vkf_status vkf_train_data_take(vkf_train_data *data, uint64_t number, uint32_t s
     const vkf_batch *batch = NULL;
     VKF_RETURN_IF_ERROR(vkf_batches_get(data->batches, number, &batch));
     fill_slot(data->words, batch, &data->slots[slot]);
-    data->slots[slot].tokens = batch->source_tokens + (data->words->task == VKF_TASK_CLASSIFY ? 0 : batch->target_tokens);
+    const bool classes = data->words->task == VKF_TASK_CLASSIFY;
+    data->slots[slot].tokens = batch->source_tokens + (classes ? 0 : batch->target_tokens);
     return VKF_OK;
 }

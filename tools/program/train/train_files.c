@@ -3,7 +3,7 @@
 //   start            of a new model: what training begins with
 //   step-N           the last checkpoints, models like any other
 //   best             the checkpoint with the smallest loss of held-out examples
-//   train.json       all settings, to repeat the run
+//   train.json       the settings that were given, to repeat the run
 //   log.jsonl        see train/train_log.h
 //   train.html       the log as pictures
 #include <errno.h>

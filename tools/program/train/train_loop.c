@@ -240,7 +240,8 @@ static void say_how_it_ended(const vkf_train_run *run, bool done)
     const uint64_t step = vkf_trainer_steps(run->trainer);
     const vkf__train_state *state = &run->trainer->state;
     if (done)
-        printf("%s/step-%" PRIu64 " is the trained model\n", output, step);
+        printf("%s/step-%" PRIu64 "%s\n", output, step,
+               run->config->parameters == VKF_TRAIN_LORA ? "/adapter is the trained adapter" : " is the trained model");
     else if (run->saved_step > 0)
         vkf_print_warning("the training ended at step %" PRIu64 " of %" PRIu64 "; %s/step-%" PRIu64
                           " is its last checkpoint, from which --resume goes on",

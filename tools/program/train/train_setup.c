@@ -100,6 +100,20 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
     };
 }
 
+// A classifier learns its classes beside the adapter, as in PEFT.
+static void add_adapter(const vkf_train_run *run, const char **head, vkf_trainer_desc *desc)
+{
+    const vkf_train_config *c = run->config;
+    const vkf_head kind = run->model_config.head;
+    desc->lora_rank = c->lora_rank;
+    desc->lora_alpha = (float)c->lora_alpha;
+    desc->lora_targets = c->lora_targets.count > 0 ? (const char *const *)c->lora_targets.items : NULL;
+    desc->lora_target_count = (uint32_t)c->lora_targets.count;
+    if (kind == VKF_HEAD_SEQUENCE_CLASSIFICATION || kind == VKF_HEAD_TOKEN_CLASSIFICATION)
+        desc->trained_count = find_head(run, head);
+    desc->trained = desc->trained_count > 0 ? head : NULL;
+}
+
 static vkf_status make_trainer(vkf_train_run *run)
 {
     const vkf_batch_sizes *train = &run->train.sizes, *heldout = &run->heldout.sizes;
@@ -119,6 +133,8 @@ static vkf_status make_trainer(vkf_train_run *run)
             return vkf__fail(run->host, VKF_ERROR_INVALID_ARGUMENT,
                              "%s: the model has no parameters of its head alone; train all of them", run->start);
     }
+    if (run->config->parameters == VKF_TRAIN_LORA)
+        add_adapter(run, head, &desc);
     return vkf_trainer_create(run->model, &desc, &run->trainer);
 }
 

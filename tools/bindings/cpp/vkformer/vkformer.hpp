@@ -15,5 +15,6 @@
 #include <vkformer/core.hpp>
 #include <vkformer/model.hpp>
 #include <vkformer/text.hpp>
+#include <vkformer/train.hpp>
 
 #endif

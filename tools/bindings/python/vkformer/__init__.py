@@ -12,10 +12,11 @@ from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
 from .tensor import Tensor
 from .tokenizer import Encoding, Tokenizer
+from .trainer import Batch, Trainer
 from .transformer import TransformerDecoderLayer, TransformerEncoderLayer
 
 __version__ = library_version()
 
-__all__ = ["Context", "Continuation", "Embedder", "Encoded", "Encoding", "Error", "Generated", "Generator", "Model",
-           "MultiheadAttention", "Prediction", "Session", "Tensor", "TextStream", "Tokenizer",
+__all__ = ["Batch", "Context", "Continuation", "Embedder", "Encoded", "Encoding", "Error", "Generated", "Generator",
+           "MultiheadAttention", "Prediction", "Session", "Tensor", "TextStream", "Tokenizer", "Trainer",
            "TransformerDecoderLayer", "TransformerEncoderLayer"]

@@ -25,16 +25,18 @@ class Model(Owner):
     precision     "auto", "f32", "f16_weights", "bf16_weights" or "f16", see vkformer/model.h
     quantization  "none", "q8" or "q4"
     adapter       the directory of a LoRA adapter, as PEFT saves it, that is merged while loading
+    trainable     a Trainer may step the weights
     progress      called once per tensor that is loaded; returning False ends the loading
     """
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none",
-                 adapter: Path | None = None, progress: ProgressFunction | None = None,
-                 context: Context | None = None) -> None:
+                 adapter: Path | None = None, trainable: bool = False,
+                 progress: ProgressFunction | None = None, context: Context | None = None) -> None:
         context = context_or_default(context)
         path, adapter_path = path_bytes(directory), ffi.NULL if adapter is None else path_bytes(adapter)
         desc = ffi.new("vkf_model_desc *")
         set_model(desc, path, precision, quantization, adapter_path)
+        desc.trainable = trainable
         guard = guard_progress(desc, progress)
         super().__init__("vkf_model", lib.vkf_model_destroy, context._log, context)
         guard.finish(self._log, lib.vkf_model_load(context._handle, desc, self._box))

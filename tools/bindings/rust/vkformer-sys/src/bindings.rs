@@ -3167,6 +3167,32 @@ impl vkf_train_loss {
 pub struct vkf_train_loss(pub ::std::os::raw::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct vkf_train_exchange {
+    pub index: u32,
+    pub count: u32,
+    pub begin: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, values: *mut f32, count: u64) -> bool,
+    >,
+    pub progress: ::std::option::Option<unsafe extern "C" fn(user: *mut ::std::os::raw::c_void)>,
+    pub finish: ::std::option::Option<unsafe extern "C" fn(user: *mut ::std::os::raw::c_void) -> bool>,
+    pub sum: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, values: *mut f64, count: u32) -> bool,
+    >,
+    pub user: *mut ::std::os::raw::c_void,
+    pub bucket_bytes: u64,
+    pub reserved: [u64; 4usize],
+}
+impl Default for vkf_train_exchange {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vkf_trainer_desc {
     pub max_batch: u32,
     pub max_source_len: u32,
@@ -3194,7 +3220,13 @@ pub struct vkf_trainer_desc {
     pub trained: *const *const ::std::os::raw::c_char,
     pub trained_count: u32,
     pub recompute: bool,
-    pub reserved: [u32; 64usize],
+    pub lora_rank: u32,
+    pub lora_alpha: f32,
+    pub lora_dropout: f32,
+    pub lora_target_count: u32,
+    pub lora_targets: *const *const ::std::os::raw::c_char,
+    pub exchange: *const vkf_train_exchange,
+    pub reserved: [u32; 56usize],
 }
 impl Default for vkf_trainer_desc {
     fn default() -> Self {
@@ -3262,6 +3294,9 @@ impl Default for vkf_train_parameter {
 }
 extern "C" {
     pub fn vkf_trainer_save(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_trainer_save_adapter(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_trainer_resume(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;

@@ -1,0 +1,143 @@
+"""Training: a model's loss, and steps of an optimiser."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._native import ffi, lib
+from .errors import enumerator, invalid, plain, text_of
+from .model import Model, Rows, _padded
+from .owner import Owner
+from .tensor import typed
+from .texts import Path, path_bytes
+
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of ids, each of its own length, and what is learned of them.
+
+    source, types  of an encoder
+    target         what a decoder reads
+    labels         what each position of `target` is to say next, or of an encoder's row its class, or the classes of
+                   its positions; -100 is not learned. None for sentences that belong together
+    """
+
+    source: Rows | None = None
+    target: Rows | None = None
+    labels: Rows | Sequence[int] | None = None
+    types: Rows | None = None
+
+
+class Trainer(Owner):
+    """What steps the weights of a model that was loaded with trainable=True.
+
+    rate       the highest learning rate
+    loss       "default", "labels" or "contrastive"
+    optimizer  "adamw", "adam" or "sgd"
+    schedule   "constant", "linear", "cosine" or "inverse_root"
+    trained    names of parameters, with * and ?; None: all, or with lora_rank none beside the adapter
+    settings   other members of vkf_trainer_desc: max_source_len, warmup_steps, lora_rank ..., see vkformer/train.h
+    """
+
+    def __init__(self, model: Model, *, rate: float, max_batch: int, loss: str = "default", optimizer: str = "adamw",
+                 schedule: str = "constant", trained: Sequence[str] | None = None,
+                 lora_targets: Sequence[str] | None = None, **settings: float) -> None:
+        desc = ffi.new("vkf_trainer_desc *")
+        desc.rate, desc.max_batch = rate, max_batch
+        desc.loss = enumerator("vkf_train_loss", "VKF_TRAIN_LOSS_", loss)
+        desc.optimizer = enumerator("vkf_optimizer", "VKF_OPTIMIZER_", optimizer)
+        desc.schedule = enumerator("vkf_rate_schedule", "VKF_RATE_", schedule)
+        kept = [_set_names(desc, member, names)
+                for member, names in (("trained", trained), ("lora_targets", lora_targets))]
+        for name, value in settings.items():
+            if name not in dict(ffi.typeof("vkf_trainer_desc").fields):
+                raise invalid(f"there is no setting {name!r} of a trainer")
+            setattr(desc, name, value)
+        self._pad = max(model._config().pad_id, 0)
+        super().__init__("vkf_trainer", lib.vkf_trainer_destroy, model._log, model)
+        self._log.check(lib.vkf_trainer_create(model._handle, desc, self._box))
+        del kept  # until here the descriptor points to it
+
+    def step(self, *batches: Batch) -> dict[str, Any]:
+        """One step over all of the batches; vkf_train_result."""
+        made, result = ffi.new("vkf_train_batch[]", max(len(batches), 1)), ffi.new("vkf_train_result *")
+        kept = [self._fill(batch, to) for batch, to in zip(batches, made)]
+        with self._turn:
+            self._log.check(lib.vkf_trainer_step(self._handle, made, len(kept), result))
+        return plain(result[0])
+
+    def evaluate(self, batch: Batch) -> dict[str, Any]:
+        """The loss as it is, and how many labels are the most probable ones."""
+        made, result = ffi.new("vkf_train_batch *"), ffi.new("vkf_train_result *")
+        kept = self._fill(batch, made)
+        with self._turn:
+            self._log.check(lib.vkf_trainer_evaluate(self._handle, made, result))
+        del kept
+        return plain(result[0])
+
+    @property
+    def parameters(self) -> list[tuple[str, int]]:
+        """Names and numbers of elements of what trains."""
+        found, parameter = [], ffi.new("vkf_train_parameter *")
+        while lib.vkf_trainer_parameter(self._handle, len(found), parameter):
+            found.append((text_of(parameter.name), parameter.count))
+        return found
+
+    @property
+    def steps(self) -> int:
+        return lib.vkf_trainer_steps(self._handle)
+
+    def save(self, directory: Path) -> None:
+        """A checkpoint: the model with its tokenizer, and what resume() takes."""
+        with self._turn:
+            self._log.check(lib.vkf_trainer_save(self._handle, path_bytes(directory)))
+
+    def save_adapter(self, directory: Path) -> None:
+        """What lora_rank has trained, as PEFT saves it."""
+        with self._turn:
+            self._log.check(lib.vkf_trainer_save_adapter(self._handle, path_bytes(directory)))
+
+    def resume(self, directory: Path) -> None:
+        """Goes on from what save() wrote, bit by bit."""
+        with self._turn:
+            self._log.check(lib.vkf_trainer_resume(self._handle, path_bytes(directory)))
+
+    def _fill(self, batch: Batch, to: Any) -> list[np.ndarray]:
+        """Sets a C batch; what it points to is returned."""
+        kept = []
+
+        def set_rows(member: str, rows: Rows, pad: int) -> np.ndarray:
+            ids, lengths = _padded(rows, pad)
+            kept.extend([ids, lengths])
+            setattr(to, member, typed("const int32_t", ids))
+            to.batch = len(ids)
+            return lengths
+
+        if batch.source is not None:
+            lengths = set_rows("source_ids", batch.source, self._pad)
+            to.source_len, to.source_lengths = int(lengths.max()), typed("const int32_t", lengths)
+        if batch.types is not None:
+            set_rows("source_types", batch.types, 0)
+        if batch.target is not None:
+            to.target_len = int(set_rows("target_ids", batch.target, self._pad).max())
+        if batch.labels is not None:
+            labels = [[label] if np.isscalar(label) else label for label in batch.labels]
+            set_rows("labels", labels, IGNORED)
+        if len({array.shape for array in kept if array.ndim == 1}) > 1:
+            raise invalid("a batch has as many labels as rows, and as many rows of one side as of the other")
+        return kept
+
+
+def _set_names(desc: Any, member: str, names: Sequence[str] | None) -> Any:
+    if names is None:
+        return None
+    texts = [ffi.new("char[]", name.encode()) for name in names]
+    array = ffi.new("const char *[]", texts or [ffi.NULL])
+    setattr(desc, member, array)
+    setattr(desc, "trained_count" if member == "trained" else "lora_target_count", len(texts))
+    return texts, array
