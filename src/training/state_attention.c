@@ -99,7 +99,11 @@ vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args
                                 const vkf__attention_values *values, vkf__value *out_value)
 {
     const vkf__value q = values->q, k = values->k, v = values->v;
-    attention_note note = {.way.forward = *args, .firsts = {values->q_first, values->k_first, values->v_first}, .bias = values->bias};
+    attention_note note = {
+        .way.forward = *args,
+        .firsts = {values->q_first, values->k_first, values->v_first},
+        .bias = values->bias,
+    };
     vkf__attention_train_args *way = &note.way;
     vkf__attention_args *forward = &way->forward;
     if (dropout)

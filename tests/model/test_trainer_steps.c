@@ -448,7 +448,6 @@ static void test_trainers_are_refused(void **state)
         {"llama", {.loss = VKF_TRAIN_LOSS_CONTRASTIVE}, invalid, "for an ENCODER"},
         {"bert", {0}, invalid, "has no head"},
         {"bert-question-answering", {0}, unsupported, "question answering"},
-        {"t5", {0}, unsupported, "a bias of scores by distance"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         check_refusal(vkf_test_gpu_of(state), &refusals[i]);
