@@ -62,6 +62,7 @@ typedef struct vkf__problem {
     bool quads;
     bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
     bool fresh;       // of attention: VKF_ATTENTION_DECODE_SPEC_FRESH is wanted
+    bool biased;      // of attention's gradients: that of a bias is wanted
     bool joined;      // of attention with `split`: the kernel puts the parts together itself
     bool gated;       // of a product: VKF_GEMM_SPEC_GATE is wanted
     bool normed;      // VKF_GEMM_SPEC_NORM is
@@ -181,6 +182,7 @@ typedef struct vkf__kernel {
     bool rounds_rows;             // has VKF_GEMM_SPEC_KEPT_BLOCKS: rounds rows of a for integer dot products
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
+    bool gives_bias;              // attention's gradients: has VKF_ATTENTION_GRAD_BIAS
     bool takes_fresh;             // attention: has VKF_ATTENTION_DECODE_SPEC_FRESH
     bool joins;                   // attention: its last workgroup puts the parts of rows together
     bool transposes_a;            // also reads a stored as (k, m)

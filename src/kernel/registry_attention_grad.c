@@ -76,6 +76,19 @@ static bool valid(const vkf__config *config)
            t->each * t->step / t->lanes <= 32;
 }
 
+static const char *const address_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_GRAD, STEP),
+    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
+    CONSTANT(ATTENTION_GRAD, MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
+    CONSTANT(ATTENTION_GRAD, CAUSAL),
+    CONSTANT(ATTENTION_GRAD, WINDOW),
+    CONSTANT(ATTENTION_GRAD, GIVES),
+    CONSTANT(ATTENTION_GRAD, DROPOUT),
+};
+
 // For software rasterisers: a row to an invocation, without shared memory. A step is unrolled over the width.
 static const vkf__config address_configs[] = {
     {.name = "step8", .local_size = 8, TILE(1, 8, 1, 4), .max_k = 64},
@@ -134,13 +147,13 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     {                                                                                                               \
         .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,     \
         PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
-        .shared_bytes = shared_bytes                                                                                \
+        .shared_bytes = shared_bytes, .gives_bias = (op_) == VKF_OP_ATTENTION_GRAD                                  \
     }
 #define GRAD_ADDRESS(shader, op_, operand_count_, out)                                                         \
     {                                                                                                          \
         .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = VKF_NEEDS_SUBGROUP | STORAGE(out),      \
         .operands = {VKF_OPERAND_ADDRESS}, .operand_count = operand_count_, PARAMS(vkf_attention_grad_params), \
-        CONSTANTS(constants), .tile_count = 4, CONFIGS(address_configs), .valid = address_valid,               \
+        CONSTANTS(address_constants), .tile_count = 4, CONFIGS(address_configs), .valid = address_valid,       \
         .subgroup_size = workgroup_subgroup, .rank = rank_address                                              \
     }
 #define PACK(shader, configs_, rank_, x)                                                                              \

@@ -181,6 +181,8 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "puts parts of the sums together";
     if (problem->fresh && !kernel->takes_fresh)
         return "takes queries and keys that are rotated";
+    if (problem->biased && !kernel->gives_bias)
+        return "gives no gradient of a bias";
     if (kernel->shares_keys && !problem->vectors)
         return "needs keys and values of whole vectors of 16 bytes";
     if (config->max_m != 0 && problem->m > config->max_m)

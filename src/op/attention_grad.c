@@ -298,6 +298,7 @@ static vkf__problem problem_of(const vkf__attention_args *forward, uint32_t give
         .m = (uint32_t)own_rows(forward, gives),
         .n = (uint32_t)other_rows(forward, gives),
         .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
+        .biased = gives == VKF_ATTENTION_GRAD_BIAS,
     };
 }
 

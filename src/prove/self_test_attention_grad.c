@@ -108,10 +108,9 @@ static void expect(const shape *s, const arrays *x, const vkf__attention_grad_ar
     take(x->dbias, desc.dbias, bias, false);
 }
 
-// The pass that gives that of a bias is of one kernel.
 static bool gives_bias(const vkf__bed *bed)
 {
-    return bed->variant->kernel->op == VKF_OP_ATTENTION_GRAD;
+    return bed->variant->kernel->gives_bias;
 }
 
 static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arrays *x)

@@ -7,6 +7,7 @@
 #include "command/commands.h"
 #include "command/options.h"
 #include "output/standard_output.h"
+#include "system/hand_over.h"
 #include "system/terminal.h"
 
 static const struct command {
@@ -77,8 +78,17 @@ static int dispatch(int argc, char **argv)
     return VKF_EXIT_USAGE;
 }
 
+// mpirun's processes are those of another program, where this build has one.
+static void hand_over_to_ranks(char **argv)
+{
+    char size[16];
+    if (vkf_environment("OMPI_COMM_WORLD_SIZE", size, sizeof size) && strcmp(size, "1") != 0)
+        vkf_hand_over("-mpi", argv);
+}
+
 int main(int argc, char **argv)
 {
+    hand_over_to_ranks(argv);
     vkf_prepare_streams();
     char **arguments = vkf_arguments(argc, argv);
     if (!arguments) {
