@@ -90,8 +90,8 @@ typedef struct vkf_trainer_desc {
     const char *const *trained;
     uint32_t trained_count;
 
-    // Activations within layers are computed again on the way back instead of being kept: less memory, a third more
-    // time.
+    // Activations within layers are computed again on the way back instead of being kept: less memory, and the time of
+    // another way forward. docs/training.md has both measured.
     bool recompute;
 
     // LoRA (Hu et al. 2021): beside the weights W (out, in) of projections, which stay as they are, two small matrices
