@@ -13,20 +13,19 @@ CHECK_TILE(attention_grad.step, VKF_ATTENTION_GRAD_SPEC_STEP);
 CHECK_TILE(attention_grad.lanes, VKF_ATTENTION_GRAD_SPEC_LANES);
 CHECK_TILE(attention_grad.depth, VKF_ATTENTION_GRAD_SPEC_DEPTH);
 
+// Of all kernels; what else they have says how they divide the work.
+#define PASS_CONSTANTS                                                                                                \
+    CONSTANT(ATTENTION_GRAD, HEAD_DIM), CONSTANT(ATTENTION_GRAD, V_HEAD_DIM), CONSTANT(ATTENTION_GRAD, MASK_KIND),    \
+        CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND), CONSTANT(ATTENTION_GRAD, CAUSAL), CONSTANT(ATTENTION_GRAD, WINDOW),  \
+        CONSTANT(ATTENTION_GRAD, GIVES), CONSTANT(ATTENTION_GRAD, DROPOUT)
+
 static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(ATTENTION_GRAD, EACH),
     CONSTANT(ATTENTION_GRAD, STEP),
     CONSTANT(ATTENTION_GRAD, LANES),
     CONSTANT(ATTENTION_GRAD, DEPTH),
-    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, CAUSAL),
-    CONSTANT(ATTENTION_GRAD, WINDOW),
-    CONSTANT(ATTENTION_GRAD, GIVES),
-    CONSTANT(ATTENTION_GRAD, DROPOUT),
+    PASS_CONSTANTS,
 };
 
 // The more own rows, the less is loaded for a product; but each takes sixteen registers for its sums and eight or more
@@ -79,14 +78,7 @@ static bool valid(const vkf__config *config)
 static const char *const address_constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(ATTENTION_GRAD, STEP),
-    CONSTANT(ATTENTION_GRAD, HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, V_HEAD_DIM),
-    CONSTANT(ATTENTION_GRAD, MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND),
-    CONSTANT(ATTENTION_GRAD, CAUSAL),
-    CONSTANT(ATTENTION_GRAD, WINDOW),
-    CONSTANT(ATTENTION_GRAD, GIVES),
-    CONSTANT(ATTENTION_GRAD, DROPOUT),
+    PASS_CONSTANTS,
 };
 
 // For software rasterisers: a row to an invocation, without shared memory. A step is unrolled over the width.
