@@ -106,7 +106,13 @@ typedef struct vkf_trainer_desc {
     const char *const *lora_targets;
     // Optional: the trainers that this one shares its steps with. The struct is copied.
     const vkf_train_exchange *exchange;
-    uint32_t reserved[56]; // 0; room for members of later versions
+
+    // F16 or BF16: mixed precision (Micikevicius et al. 2018). Linear layers read their weights in this type and keep
+    // their inputs in it for the way back; parameters, gradients, moments and everything else stay in f32. With F16 the
+    // gradients are scaled on their way as torch.amp.GradScaler does it: from 2^16 on, halved by a step whose gradients
+    // overflow and which is skipped, doubled after 2000 that were not. F32 (0): everything is in f32.
+    vkf_dtype mixed_precision;
+    uint32_t reserved[55]; // 0; room for members of later versions
 } vkf_trainer_desc;
 
 typedef struct vkf_trainer vkf_trainer;
@@ -149,6 +155,7 @@ typedef struct vkf_train_result {
     double rate;          // learning rate of the step
     uint64_t step;        // its number, from 1
     bool skipped;         // gradients were not finite, and nothing has changed
+    float loss_scale;     // what the step's gradients were scaled by; 1 but with mixed_precision F16
 } vkf_train_result;
 
 // A step over batches whose gradients are added: the loss is the mean of the labels of all of them, whatever their

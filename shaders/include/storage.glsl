@@ -10,7 +10,7 @@
 //
 // f16 needs storageBuffer16BitAccess. f16p is the same data on devices without it: two halves to a 32-bit word. A row
 // may begin or end in the middle of a word whose other half belongs to another invocation, so f16p stores one half by
-// atomics that leave the other alone. bf16p is bfloat16, two to a word, and is only read.
+// atomics that leave the other alone. bf16p is bfloat16, two to a word, and stored likewise.
 //
 // name_load4 reads four elements at once: name_offset + i must be a multiple of 4, and all four must lie in the bound
 // range. The type must be one of floats; 16-bit ones are unpacked from words and need no feature.
@@ -34,6 +34,15 @@ uint half_bits(float value)
         return sign | (floatBitsToUint(uintBitsToFloat(magnitude) + 0.5) - 0x3f000000u);
     uint rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
     return sign | ((rounded >> 13) - (112u << 10));
+}
+
+// bfloat16, rounded to nearest even.
+uint bfloat_bits(float value)
+{
+    uint bits = floatBitsToUint(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (bits >> 16) | 0x40u; // NaN
+    return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
 }
 
 vec2 unpack_bfloat(uint word)
@@ -74,14 +83,16 @@ vec2 unpack_bfloat(uint word)
         return name##_data[at >> 1] >> ((at & 1u) << 4);    \
     }                                                       \
     float name##_load(uint i) { return unpackHalf2x16(name##_load_bits(i)).x; }
-#define STORE_f16p(name)                                    \
+#define STORE_BITS_16(name)                                 \
     void name##_store_bits(uint i, uint bits)               \
     {                                                       \
         uint at = name##_offset + i;                        \
         uint shift = (at & 1u) << 4;                        \
         atomicAnd(name##_data[at >> 1], 0xffff0000u >> shift);     \
         atomicOr(name##_data[at >> 1], (bits & 0xffffu) << shift); \
-    }                                                       \
+    }
+#define STORE_f16p(name)                                    \
+    STORE_BITS_16(name)                                     \
     void name##_store(uint i, float value) { name##_store_bits(i, half_bits(value)); }
 #define READ_f16p(slot, name) STORAGE_BLOCK(readonly, uint, slot, name) LOAD_f16p(name)
 #define WRITE_f16p(slot, name) STORAGE_BLOCK(, uint, slot, name) STORE_f16p(name)
@@ -93,7 +104,11 @@ vec2 unpack_bfloat(uint word)
         uint at = name##_offset + i;                        \
         return uintBitsToFloat(name##_data[at >> 1] >> ((at & 1u) << 4) << 16); \
     }
+#define STORE_bf16p(name)                                   \
+    STORE_BITS_16(name)                                     \
+    void name##_store(uint i, float value) { name##_store_bits(i, bfloat_bits(value)); }
 #define READ_bf16p(slot, name) STORAGE_BLOCK(readonly, uint, slot, name) LOAD_bf16p(name)
+#define READ_WRITE_bf16p(slot, name) STORAGE_BLOCK(, uint, slot, name) LOAD_bf16p(name) STORE_bf16p(name)
 
 #define READ_QUADS(type, slot, name) READ_QUADS_EXPAND(type, slot, name)
 #define READ_QUADS_EXPAND(type, slot, name) READ_QUADS_##type(slot, name)

@@ -34,6 +34,9 @@ static vkf_status check_rates(const vkf__host *host, const vkf_trainer_desc *des
         return refuse(host, "optimizer, schedule or loss is none of its kind");
     if (!(desc->rate > 0) || !isfinite(desc->rate))
         return refuse(host, "rate is not above 0");
+    if (desc->mixed_precision != VKF_DTYPE_F32 && desc->mixed_precision != VKF_DTYPE_F16 &&
+        desc->mixed_precision != VKF_DTYPE_BF16)
+        return refuse(host, "mixed_precision is none of F32, F16 and BF16");
     if ((desc->schedule == VKF_RATE_LINEAR || desc->schedule == VKF_RATE_COSINE) && desc->total_steps == 0)
         return refuse(host, "LINEAR and COSINE take total_steps");
     if (desc->schedule == VKF_RATE_INVERSE_ROOT && desc->warmup_steps == 0)

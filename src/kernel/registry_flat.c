@@ -162,6 +162,7 @@ static const vkf__kernel rows[] = {
     COPY(f32, f16p),
     COPY(f16, f32),
     COPY(f16p, f32),
+    COPY(f32, bf16p),
     COPY(bf16p, f32),
     COPY(f16, f16),
     COPY(f16p, f16p),

@@ -236,10 +236,13 @@ VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission 
 // Records built.command_buffer again. Its last submission must have ended.
 VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
-// Records the nodes [begin, end) of a work that was recorded as a whole, without timestamps: for parts that are
-// submitted one behind the other, while somebody takes what each has left.
+// Finds the nodes that a barrier stands before. Recording a work as a whole does it, too.
+VKF_MUST_CHECK vkf_status vkf__work_find_barriers(vkf__work *work);
+// Records the nodes [begin, end) of a work whose barriers were found, without timestamps, into a command buffer of
+// their own. With `alone` the part is submitted by itself, and what it leaves can be taken while the next one runs;
+// else all parts are submitted at once, in their order.
 VKF_MUST_CHECK vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin,
-                                                uint32_t end);
+                                                uint32_t end, bool alone);
 
 // Whether the work's own command buffer writes timestamps.
 bool vkf__work_timed(const vkf__work *work);

@@ -39,7 +39,7 @@ vkf_status vkf__work_part_init(vkf__work_part *part, const vkf__work_part_desc *
     VKF_RETURN_IF_ERROR(vkf__submission_init(&part->submission, &desc->work->context->device, name));
     VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(&part->submission, name, &part->nodes));
     VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(&part->submission, name, &part->copies));
-    VKF_RETURN_IF_ERROR(vkf__work_record_part(desc->work, part->nodes, desc->begin, desc->end));
+    VKF_RETURN_IF_ERROR(vkf__work_record_part(desc->work, part->nodes, desc->begin, desc->end, true));
     return record_copies(part, desc->copies, desc->copy_count);
 }
 

@@ -16,7 +16,7 @@ typedef struct vkf__work_part {
     bool copies_first;
 } vkf__work_part;
 
-// What a part has: nodes [begin, end) of a work, which was recorded as a whole, and copies behind or before them.
+// What a part has: nodes [begin, end) of a work whose barriers were found, and copies behind or before them.
 typedef struct vkf__work_part_desc {
     vkf__work *work;
     uint32_t begin, end;

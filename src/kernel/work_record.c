@@ -83,27 +83,34 @@ static void record_query_reset(vkf__work *work, VkCommandBuffer command_buffer)
     write_timestamp(work, command_buffer, 0);
 }
 
-static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
+vkf_status vkf__work_find_barriers(vkf__work *work)
 {
-    vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
     vkf__hazards hazards;
-    vkf__hazards_init(&hazards, device->host);
-    if (queries)
-        record_query_reset(work, command_buffer);
+    vkf__hazards_init(&hazards, work->context->device.host);
     for (uint32_t i = 0; i < work->plan.node_count; i++) {
         vkf__node *node = &work->built.nodes[i];
         VKF_TRY(vkf__hazards_add(&hazards, node->accesses, node->kernel->operand_count, &node->barrier));
-        if (node->barrier)
-            barrier_between(device, command_buffer);
+    }
+fail:
+    vkf__hazards_finish(&hazards);
+    return status;
+}
+
+static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
+{
+    VKF_RETURN_IF_ERROR(vkf__work_find_barriers(work));
+    if (queries)
+        record_query_reset(work, command_buffer);
+    for (uint32_t i = 0; i < work->plan.node_count; i++) {
+        if (work->built.nodes[i].barrier)
+            barrier_between(&work->context->device, command_buffer);
         if (queries)
             record_measured_node(work, command_buffer, i);
         else
             record_node(work, command_buffer, i);
     }
-fail:
-    vkf__hazards_finish(&hazards);
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
@@ -135,18 +142,21 @@ vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
     return vkf__work_record_again(work);
 }
 
-vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin, uint32_t end)
+vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin, uint32_t end,
+                                 bool alone)
 {
     vkf__device *device = &work->context->device;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
-    barrier_before(device, command_buffer);
+    if (alone || begin == 0)
+        barrier_before(device, command_buffer);
     for (uint32_t i = begin; i < end; i++) {
-        if (i > begin && work->built.nodes[i].barrier)
+        if ((i > begin || !alone) && work->built.nodes[i].barrier)
             barrier_between(device, command_buffer);
         record_node(work, command_buffer, i);
     }
-    barrier_after(device, command_buffer);
+    if (alone || end == work->plan.node_count)
+        barrier_after(device, command_buffer);
     VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(command_buffer));
     return VKF_OK;
 }
@@ -155,6 +165,6 @@ vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint
 {
     if (work->built.single == VK_NULL_HANDLE)
         VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &work->built.single));
-    VKF_RETURN_IF_ERROR(vkf__work_record_part(work, work->built.single, index, index + 1));
+    VKF_RETURN_IF_ERROR(vkf__work_record_part(work, work->built.single, index, index + 1, true));
     return vkf__submission_run(submission, &work->built.single, 1);
 }

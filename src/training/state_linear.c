@@ -12,10 +12,21 @@ enum { X, WEIGHT, BIAS };
 typedef struct product_note {
     float factor;
     bool keep_layout; // b has other rows in other runs, for which kernels are not chosen in another layout
+    bool rounds;      // b was read in the type of tape->products, and x is kept in it
 } product_note;
 
 // With less depth, turning a factor first does not pay.
 #define MIN_DEPTH_TO_TURN 32u
+
+// A value as this product has read it.
+static vkf_status factor_of(vkf__tape *tape, const vkf__tape_node *node, int operand, vkf__span *out_span)
+{
+    const product_note *note = vkf__tape_note(tape, node);
+    if (note->rounds)
+        return vkf__tape_rounded(tape, node->operands[operand], out_span);
+    *out_span = *vkf__tape_span(tape, node->operands[operand]);
+    return VKF_OK;
+}
 
 // dx (rows, in) = factor dy (rows, out) weight (out, in)
 static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const vkf__tape_value *out)
@@ -25,7 +36,6 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
     vkf__gemm_args product = {
         .label = "linear_grad",
         .a = out->gradient,
-        .b = weight->span,
         .m = out->rows,
         .n = weight->cols,
         .k = weight->rows,
@@ -37,6 +47,7 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
         .keep_layout = note->keep_layout,
     };
     bool adds;
+    VKF_RETURN_IF_ERROR(factor_of(tape, node, WEIGHT, &product.b));
     VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[X], &product.d, &adds));
     product.beta = adds ? 1.0f : 0.0f;
     return vkf__emit_gemm(tape->work, &product);
@@ -95,7 +106,6 @@ static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const
     vkf__gemm_args product = {
         .label = "weight_grad",
         .a = out->gradient,
-        .b = x->span,
         .m = out->cols,
         .n = x->cols,
         .k = out->rows,
@@ -108,6 +118,7 @@ static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const
         .keep_layout = note->keep_layout,
     };
     bool adds;
+    VKF_RETURN_IF_ERROR(factor_of(tape, node, X, &product.b));
     uint64_t turn = tape->work->mode == VKF_WORK_PLAN && turning_pays(tape->work, &product);
     VKF_RETURN_IF_ERROR(vkf__work_decide(tape->work, turn, &turn));
     VKF_RETURN_IF_ERROR(vkf__tape_gradient(tape, node->operands[WEIGHT], &product.d, &adds));
@@ -137,19 +148,24 @@ vkf_status vkf__state_linear(vkf__tape *tape, const char *label, vkf__value x, c
 {
     const vkf__tape_value from = *vkf__tape_at(tape, x), weight = *vkf__tape_at(tape, linear->weight);
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, from.rows, weight.rows, out_value));
-    const vkf__linear_args args = {
+    vkf__linear_args args = {
         .label = label,
         .x = from.span,
-        .weight = weight.span,
-        .bias = linear->bias ? *vkf__tape_span(tape, linear->bias) : (vkf__span){0},
         .d = *vkf__tape_span(tape, *out_value),
         .rows = from.rows,
         .in = weight.cols,
         .out = weight.rows,
     };
+    VKF_RETURN_IF_ERROR(vkf__tape_rounded(tape, linear->weight, &args.weight));
+    if (linear->bias)
+        VKF_RETURN_IF_ERROR(vkf__tape_rounded(tape, linear->bias, &args.bias));
     VKF_RETURN_IF_ERROR(vkf__emit_linear(tape->work, &args));
+    // Here, so that x itself need not live until then.
+    vkf__span kept;
+    if (weight.wanted)
+        VKF_RETURN_IF_ERROR(vkf__tape_rounded(tape, x, &kept));
     const vkf__tape_node node = {back, *out_value, {x, linear->weight, linear->bias}, 0, NULL};
-    return vkf__tape_state(tape, &node, &(product_note){.factor = 1}, sizeof(product_note));
+    return vkf__tape_state(tape, &node, &(product_note){.factor = 1, .rounds = true}, sizeof(product_note));
 }
 
 vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, vkf__value b, float factor,
@@ -175,5 +191,5 @@ vkf_status vkf__state_product(vkf__tape *tape, const char *label, vkf__value a, 
     };
     VKF_RETURN_IF_ERROR(vkf__emit_gemm(tape->work, &product));
     const vkf__tape_node node = {back, *out_value, {a, b}, 0, NULL};
-    return vkf__tape_state(tape, &node, &(product_note){factor, true}, sizeof(product_note));
+    return vkf__tape_state(tape, &node, &(product_note){.factor = factor, .keep_layout = true}, sizeof(product_note));
 }

@@ -102,6 +102,32 @@ vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const vo
     return VKF_OK;
 }
 
+// All elements in one row: those of a compact matrix.
+static vkf_status emit_rounded(vkf__tape *tape, const vkf__tape_value *of, const vkf__span *to)
+{
+    const vkf__copy_args copy = {
+        .label = "round",
+        .x = of->span,
+        .out = *to,
+        .outer = 1,
+        .rows = 1,
+        .cols = of->rows * of->cols,
+        .alpha = 1,
+    };
+    return vkf__emit_copy(tape->work, &copy);
+}
+
+vkf_status vkf__tape_rounded(vkf__tape *tape, vkf__value value, vkf__span *out_span)
+{
+    vkf__tape_value *at = vkf__tape_at(tape, value);
+    if (tape->products != VKF_DTYPE_F32 && !vkf__present(&at->rounded)) {
+        VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, tape->products, at->count, &at->rounded));
+        VKF_RETURN_IF_ERROR(emit_rounded(tape, at, &at->rounded));
+    }
+    *out_span = tape->products == VKF_DTYPE_F32 ? at->span : at->rounded;
+    return VKF_OK;
+}
+
 void vkf__tape_seed(vkf__tape *tape, vkf__value value, const vkf__span *gradient)
 {
     vkf__tape_value *at = vkf__tape_at(tape, value);

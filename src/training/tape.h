@@ -22,6 +22,7 @@ typedef struct vkf__tape_value {
     uint64_t count;      // elements at maximum sizes
     uint32_t rows, cols; // of this run
     vkf__span gradient;  // absent until a statement has contributed to it, but for leaves
+    vkf__span rounded;   // what products read in its place, once vkf__tape_rounded() was asked for it
     bool wanted;         // somebody asks for its gradient
     bool begun;          // the gradient has contributions
     bool borrowed;       // it is another value's, or the caller's, and only read
@@ -46,6 +47,8 @@ typedef struct vkf__tape {
     vkf__work *work;
     bool accumulates;             // set by the owner: gradients of leaves are added to what is there
     const struct vkf__lora *lora; // set by the owner: what linear layers add; NULL: nothing
+    // Set by the owner: F16 or BF16, in which linear layers read their weights and keep their inputs for the way back.
+    vkf_dtype products; // F32: neither
     vkf__tape_value *values;      // values[v - 1]
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;
@@ -87,6 +90,8 @@ static inline const void *vkf__tape_note(const vkf__tape *tape, const vkf__tape_
 }
 
 vkf__tape_value *vkf__tape_at(const vkf__tape *tape, vkf__value value);
+// A value as products read it: with tape->products of 16 bits a copy in these, made once.
+VKF_MUST_CHECK vkf_status vkf__tape_rounded(vkf__tape *tape, vkf__value value, vkf__span *out_span);
 // Whether the gradient of a value, which may be absent, is asked for.
 bool vkf__tape_wants(const vkf__tape *tape, vkf__value value);
 

@@ -136,14 +136,12 @@ static vkf_status build_recordings(vkf_trainer *t)
     recording all[RECORDINGS];
     list_recordings(t, &largest, all);
     VKF_RETURN_IF_ERROR(vkf__submission_init(&t->submission, &t->context->device, "trainer"));
-    for (size_t i = 0; i < RECORDINGS; i++) {
+    for (size_t i = 0; i < RECORDINGS; i++)
         VKF_RETURN_IF_ERROR(vkf__work_build(all[i].work, t->arena, all[i].emit, all[i].args));
-        VKF_RETURN_IF_ERROR(vkf__work_record_own(all[i].work, &t->submission));
-    }
-    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_alone, &t->pass));
-    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_and_update, &t->pass));
-    VKF_RETURN_IF_ERROR(vkf__batch_add(&t->pass_and_update, &t->update));
-    return vkf__batch_add(&t->evaluation_alone, &t->evaluation);
+    VKF_RETURN_IF_ERROR(vkf__trainer_record(t, &t->pass, &t->pass_and_update));
+    t->pass_parts = t->pass_and_update.count;
+    VKF_RETURN_IF_ERROR(vkf__trainer_record(t, &t->update, &t->pass_and_update));
+    return vkf__trainer_record(t, &t->evaluation, &t->evaluation_parts);
 }
 
 static vkf_status make_exchange(vkf_trainer *t)
@@ -210,8 +208,10 @@ static vkf_trainer *begin(vkf_trainer *t, vkf_model *model, const vkf_trainer_de
     t->desc.lora_targets = NULL;
     t->desc.lora_target_count = 0;
     t->state.seed = desc->seed;
+    t->state.loss_scale = vkf__trainer_first_scale(t);
     vkf__tape_init(&t->tape, &t->context->host);
     vkf__tape_init(&t->again, &t->context->host);
+    t->tape.products = t->again.products = desc->mixed_precision;
     t->again.accumulates = true;
     return t;
 }
@@ -242,9 +242,8 @@ fail:
 static void free_host_side(vkf_trainer *t)
 {
     const vkf__host *host = &t->context->host;
-    vkf__batch_free(&t->pass_alone, host);
-    vkf__batch_free(&t->pass_and_update, host);
-    vkf__batch_free(&t->evaluation_alone, host);
+    vkf__free(host, t->pass_and_update.parts);
+    vkf__free(host, t->evaluation_parts.parts);
     vkf__work_finish(&t->pass);
     vkf__work_finish(&t->evaluation);
     vkf__work_finish(&t->update);

@@ -6,7 +6,6 @@
 #ifndef VKF_TRAINING_TRAINER_H
 #define VKF_TRAINING_TRAINER_H
 
-#include "kernel/batch.h"
 #include "training/exchange.h"
 #include "training/lora.h"
 #include "training/model_graph.h"
@@ -22,6 +21,12 @@ typedef struct vkf__trainer_results {
     uint32_t slot;
 } vkf__trainer_results;
 
+// Command buffers that are submitted together.
+typedef struct vkf__recording {
+    VkCommandBuffer *parts;
+    size_t count, capacity;
+} vkf__recording;
+
 struct vkf_trainer {
     vkf_context *context;
     vkf_model *model;      // held
@@ -34,7 +39,9 @@ struct vkf_trainer {
     vkf__train_state state;
     vkf__submission submission;
     vkf__work pass, evaluation, update;
-    vkf__batch pass_alone, pass_and_update, evaluation_alone; // what is submitted
+    // What is submitted: the parts of the pass, behind them that of the update; and the parts of the evaluation.
+    vkf__recording pass_and_update, evaluation_parts;
+    size_t pass_parts;
     vkf_buffer *inputs, *constants, *results, *arena;
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
     uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
@@ -53,6 +60,11 @@ VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_
 void vkf__trainer_free(vkf_trainer *trainer);
 // Of what trainers that share steps draw each has other numbers.
 void vkf__trainer_seed(vkf_trainer *trainer);
+
+// trainer_record.c ---------------------------------------------------------------------------------------------------
+
+// Appends the command buffers of a work that was built.
+VKF_MUST_CHECK vkf_status vkf__trainer_record(vkf_trainer *trainer, vkf__work *work, vkf__recording *inout_recording);
 
 // trainer_inputs.c ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +101,9 @@ VKF_MUST_CHECK vkf_status vkf__trainer_evaluate(vkf_trainer *trainer, const vkf_
                                                 vkf_train_result *out_result);
 VKF_MUST_CHECK vkf_status vkf__trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
                                                 const vkf__parameter *parameter, float *out_gradient);
+
+// What gradients are scaled by in the first step.
+float vkf__trainer_first_scale(const vkf_trainer *trainer);
 
 // trainer_save.c -----------------------------------------------------------------------------------------------------
 

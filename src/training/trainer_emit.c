@@ -108,7 +108,7 @@ static vkf_status emit_factor(vkf_trainer *t, vkf__work *work)
         .out = t->results_at.factor,
         .count = ((uint32_t)p->range_count + 1) * t->results_at.slot,
         .max_norm = t->desc.max_norm,
-        .loss_scale = 1,
+        .loss_scale = t->state.loss_scale,
     };
     return vkf__emit_clip(work, &clip);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "training/loss_scale.h"
 #include "training/trainer.h"
 
 // Floats that a run has left.
@@ -20,13 +21,6 @@ static void clear_loss(vkf_trainer *t)
     floats_at(t, &t->results_at.loss)[0] = 0;
 }
 
-static vkf_status run(vkf_trainer *t, const vkf__batch *batch)
-{
-    const vkf__submit_semaphores none = {0};
-    VKF_RETURN_IF_ERROR(vkf__batch_submit_with(batch, &t->submission, 0, batch->count, &none));
-    return vkf__submission_wait(&t->submission);
-}
-
 // What has not become part of a step is no part of the next.
 static vkf_status clear_gradients(vkf_trainer *t)
 {
@@ -41,7 +35,7 @@ static vkf_status update_pass(vkf_trainer *t, const vkf_train_batch *batch, uint
 {
     vkf__pass_args pass = {.trainer = t};
     vkf__trainer_write_batch(t, batch, &pass.sizes);
-    t->graph.loss.factor = 1.0f / (float)labels;
+    t->graph.loss.factor = t->state.loss_scale / (float)labels;
     t->graph.dropout.step = t->lora.dropout.step = (uint32_t)t->state.examples;
     return vkf__work_update(&t->pass, vkf__emit_pass, &pass);
 }
@@ -89,9 +83,29 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
         if (last && t->exchange)
             VKF_RETURN_IF_ERROR(run_shared(t, any));
         else if (any)
-            VKF_RETURN_IF_ERROR(run(t, last ? &t->pass_and_update : &t->pass_alone));
+            VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, t->pass_and_update.parts,
+                                                    last ? (uint32_t)t->pass_and_update.count
+                                                         : (uint32_t)t->pass_parts));
     }
     return VKF_OK;
+}
+
+float vkf__trainer_first_scale(const vkf_trainer *t)
+{
+    return t->desc.mixed_precision == VKF_DTYPE_F16 ? vkf__loss_scale_default().scale : 1.0f;
+}
+
+// The scale of the next step, from the norm of this one's gradients.
+static void follow_scale(vkf_trainer *t, float norm)
+{
+    vkf__loss_scale scale = vkf__loss_scale_default();
+    if (t->desc.mixed_precision != VKF_DTYPE_F16)
+        return;
+    scale.scale = t->state.loss_scale;
+    scale.counted = t->state.loss_scale_counted;
+    (void)vkf__loss_scale_update(&scale, norm);
+    t->state.loss_scale = scale.scale;
+    t->state.loss_scale_counted = scale.counted;
 }
 
 static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint32_t count, uint64_t labels,
@@ -116,11 +130,13 @@ static vkf_status run_step(vkf_trainer *t, const vkf_train_batch *batches, uint3
         .rate = vkf__trainer_rate(t),
         .skipped = !isfinite(norm),
         .step = t->state.step + 1,
+        .loss_scale = t->state.loss_scale,
     };
     if (out_result->skipped)
         t->state.skipped++;
     else
         t->state.step++;
+    follow_scale(t, norm);
     return VKF_OK;
 }
 
@@ -158,7 +174,8 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
-    VKF_RETURN_IF_ERROR(run(t, &t->evaluation_alone));
+    VKF_RETURN_IF_ERROR(
+        vkf__submission_run(&t->submission, t->evaluation_parts.parts, (uint32_t)t->evaluation_parts.count));
     const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");
@@ -167,6 +184,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
         .labels = labels,
         .right = count_right(t, batch, &pass.sizes),
         .step = t->state.step,
+        .loss_scale = 1,
     };
     return VKF_OK;
 }
@@ -176,8 +194,11 @@ static vkf_status read_gradient(vkf_trainer *t, const vkf__parameter *parameter,
     const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__trainer_find_not_finite(t, "vkf_trainer_gradient");
-    return vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,
-                           parameter->gradient.size_bytes);
+    VKF_RETURN_IF_ERROR(vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,
+                                        parameter->gradient.size_bytes));
+    for (uint64_t i = 0; i < parameter->gradient.size_bytes / sizeof *out_gradient; i++)
+        out_gradient[i] /= t->state.loss_scale;
+    return VKF_OK;
 }
 
 vkf_status vkf__trainer_gradient(vkf_trainer *t, const vkf_train_batch *batch, const vkf__parameter *parameter,

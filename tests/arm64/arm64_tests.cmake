@@ -1,7 +1,7 @@
 # Linux on arm64, cross-built and emulated: programs whose few kernels the emulated driver compiles in seconds, and all
 # of tests/gpu where VKF_TEST_ALL is set.
 set(VKF_ARM64_ROOT ${PROJECT_BINARY_DIR}/chroot-arm64 CACHE PATH "Packages for arm64, unpacked by tools/vendors")
-set(emulated_programs unit_blocks unit_half gpu_device gpu_op_heads gpu_op_gate)
+set(emulated_programs unit_blocks unit_half gpu_device gpu_op_gate)
 set(emulated_timeout 1800)
 if(VKF_TEST_EVERY_PROFILE)
     set(emulated_timeout 43200)

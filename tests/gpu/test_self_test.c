@@ -62,10 +62,16 @@ static bool is_between_types(const vkf__kernel *kernel)
     return kernel->type_count > 2 && kernel->types[0] != kernel->types[kernel->type_count - 1] && !vkf_test_all();
 }
 
+// Both kinds of blocks have the same modules, with another way to unpack a word. VKF_TEST_ALL=1: both.
+static bool is_second_kind_of_blocks(const vkf__kernel *kernel)
+{
+    return kernel->type_count > 2 && kernel->types[1] == VKF_DTYPE_Q8 && !vkf_test_all();
+}
+
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
     return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel) &&
-           !is_between_types(kernel);
+           !is_between_types(kernel) && !is_second_kind_of_blocks(kernel);
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many

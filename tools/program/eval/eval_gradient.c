@@ -180,10 +180,13 @@ vkf_status vkf__eval_gradient(vkf_eval_case *c)
     if (!kind)
         return vkf__fail(c->settings.host, VKF_ERROR_UNSUPPORTED, "%s: there is no gradient of \"%.100s\"",
                          c->config_path, of);
-    if (c->settings.types.activations != VKF_DTYPE_F32 || c->settings.types.weights != VKF_DTYPE_F32)
-        return vkf__fail(c->settings.host, VKF_ERROR_UNSUPPORTED, "gradients are computed in f32 alone");
+    if (c->settings.types.activations != VKF_DTYPE_F32)
+        return vkf__fail(c->settings.host, VKF_ERROR_UNSUPPORTED,
+                         "gradients are in f32; f32/f16 and f32/bf16 are mixed precision");
     vkf_eval_gradients g = {.c = c};
     vkf__tape_init(&g.tape, c->settings.host);
+    g.tape.products = c->settings.types.weights;
+    c->settings.types.weights = VKF_DTYPE_F32; // the parameters themselves
     const vkf_status status = kind->run(&g);
     vkf__tape_finish(&g.tape);
     vkf__free(c->settings.host, g.results);

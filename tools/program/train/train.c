@@ -49,16 +49,6 @@ static bool take_option(int opt, const char *value, void *user)
     return vkf_parse_common(opt, value, &options->common);
 }
 
-static bool check_supported(const vkf_train_config *config)
-{
-    if (config->dtype != VKF_TRAIN_F32) {
-        vkf_print_error("'dtype' (--dtype): training is in f32; a model that was stored in 16 bits is trained in f32, "
-                        "too");
-        return false;
-    }
-    return true;
-}
-
 // A check of gradients makes no steps, so that nothing has to say when they end.
 static bool complete_check(vkf_train_options *options)
 {
@@ -76,8 +66,7 @@ static bool take_arguments(int argc, char **argv, void *user)
         return false;
     }
     return (argc == optind || vkf_train_config_load(&options->config, argv[optind]) == VKF_OK) &&
-           complete_check(options) && vkf_train_config_check(&options->config) == VKF_OK &&
-           check_supported(&options->config);
+           complete_check(options) && vkf_train_config_check(&options->config) == VKF_OK;
 }
 
 // What rank 0 warns of would be said by all ranks.

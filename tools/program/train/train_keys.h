@@ -11,7 +11,7 @@
     X(MODEL, "", "model", "model", TEXT, model, 0, 0, "DIR: the model that is trained further")                       \
     X(TOKENIZER, "", "tokenizer", "tokenizer", TEXT, tokenizer, 0, 0, "DIR: that of a new model")                     \
     X(OUTPUT, "", "output", "out", TEXT, output, 0, 0, "DIR: where the trained model is written")                  \
-    X(DTYPE, "", "dtype", "dtype", DTYPE, dtype, 0, 0, "the type of activations and of the products' weights")        \
+    X(DTYPE, "", "dtype", "dtype", DTYPE, dtype, 0, 0, "mixed precision: in which products read weights")        \
     X(SEED, "", "seed", "seed", U64, seed, 0, 9.2e18, "of all random numbers")                                        \
     X(PARAMETERS, "", "parameters", "parameters", PARAMETERS, parameters, 0, 0, "which are trained")                  \
     X(STEPS, "", "steps", "steps", U32, steps, 1, 4e9, "ends after so many")                                          \

@@ -72,6 +72,7 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
     static const vkf_optimizer optimizers[] = {VKF_OPTIMIZER_ADAMW, VKF_OPTIMIZER_ADAM, VKF_OPTIMIZER_SGD};
     static const vkf_rate_schedule schedules[] = {VKF_RATE_CONSTANT, VKF_RATE_LINEAR, VKF_RATE_COSINE,
                                                   VKF_RATE_INVERSE_ROOT};
+    static const vkf_dtype products[] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_BF16};
     const vkf_train_config *c = run->config;
     const float dropout = run->options->check_gradients ? 0 : (float)c->dropout;
     return (vkf_trainer_desc){
@@ -97,6 +98,8 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
         .activation_dropout = dropout,
         .seed = c->seed,
         .recompute = c->gradient_checkpointing,
+        // Differences of the loss are too small for 16 bits.
+        .mixed_precision = run->options->check_gradients ? VKF_DTYPE_F32 : products[c->dtype],
     };
 }
 

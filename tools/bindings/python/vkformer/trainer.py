@@ -41,17 +41,19 @@ class Trainer(Owner):
     optimizer  "adamw", "adam" or "sgd"
     schedule   "constant", "linear", "cosine" or "inverse_root"
     trained    names of parameters, with * and ?; None: all, or with lora_rank none beside the adapter
+    mixed_precision  "f32" (none), "f16" or "bf16"
     settings   other members of vkf_trainer_desc: max_source_len, warmup_steps, lora_rank ..., see vkformer/train.h
     """
 
     def __init__(self, model: Model, *, rate: float, max_batch: int, loss: str = "default", optimizer: str = "adamw",
-                 schedule: str = "constant", trained: Sequence[str] | None = None,
+                 schedule: str = "constant", mixed_precision: str = "f32", trained: Sequence[str] | None = None,
                  lora_targets: Sequence[str] | None = None, **settings: float) -> None:
         desc = ffi.new("vkf_trainer_desc *")
         desc.rate, desc.max_batch = rate, max_batch
         desc.loss = enumerator("vkf_train_loss", "VKF_TRAIN_LOSS_", loss)
         desc.optimizer = enumerator("vkf_optimizer", "VKF_OPTIMIZER_", optimizer)
         desc.schedule = enumerator("vkf_rate_schedule", "VKF_RATE_", schedule)
+        desc.mixed_precision = enumerator("vkf_dtype", "VKF_DTYPE_", mixed_precision)
         kept = [_set_names(desc, member, names)
                 for member, names in (("trained", trained), ("lora_targets", lora_targets))]
         for name, value in settings.items():

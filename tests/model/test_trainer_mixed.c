@@ -1,0 +1,233 @@
+// Trainers whose products read 16 bits: gradients beside those in f32, the scale of gradients, and what is saved.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/directories.h"
+#include "support/pretrained.h"
+#include "support/trained.h"
+
+#define DEMO VKF_TEST_SOURCE_DIR "/tools/demo-model"
+
+// Of a gradient's length.
+#define MOST_F16 0.01
+#define MOST_BF16 0.08
+
+// ---- gradients
+
+// Of one parameter; free() releases them.
+static float *gradient_of(vkf_test_trained *t, const vkf__parameter *item)
+{
+    float *values = malloc(item->gradient.size_bytes);
+    assert_non_null(values);
+    vkf_test_must(t->gpu, vkf__trainer_gradient(t->trainer, &t->batch, item, values));
+    return values;
+}
+
+static double length_of(const float *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)values[i] * values[i];
+    return sqrt(sum);
+}
+
+// How far two gradients are apart, as a share of their length and of a thousandth of `all`, that of all gradients: what
+// softmax does not see, as a bias of all keys, has a gradient of nothing but rounding.
+static double distance(const float *from, float *to, size_t count, double all)
+{
+    const double length = length_of(from, count);
+    for (size_t i = 0; i < count; i++)
+        to[i] -= from[i];
+    return length_of(to, count) / (length + 1e-3 * all);
+}
+
+static double length_of_all(vkf_test_trained *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->trainer->parameters.count; i++) {
+        const vkf__parameter *item = &t->trainer->parameters.items[i];
+        float *values = gradient_of(t, item);
+        sum += pow(length_of(values, item->gradient.size_bytes / sizeof *values), 2);
+        free(values);
+    }
+    return sqrt(sum);
+}
+
+static void check_gradients(vkf_test_gpu *gpu, const char *directory, const vkf_trainer_desc *desc, double most)
+{
+    vkf_trainer_desc plain = *desc;
+    vkf_test_trained whole, mixed;
+    double found = 0, largest = 0;
+    plain.mixed_precision = VKF_DTYPE_F32;
+    vkf_test_trained_open(&whole, gpu, directory, &plain);
+    vkf_test_trained_open(&mixed, gpu, directory, desc);
+    mixed.batch = whole.batch;
+    const double all = length_of_all(&whole);
+    for (size_t i = 0; i < whole.trainer->parameters.count; i++) {
+        const vkf__parameter *item = &whole.trainer->parameters.items[i];
+        float *from = gradient_of(&whole, item), *to = gradient_of(&mixed, &mixed.trainer->parameters.items[i]);
+        found = distance(from, to, item->gradient.size_bytes / sizeof *from, all);
+        free(from);
+        free(to);
+        if (!(found <= most))
+            fail_msg("%s: the gradient of %s is off by %g of its length, of which %g is allowed", directory,
+                     item->name, found, most);
+        largest = fmax(largest, found);
+    }
+    assert_true(largest > 0);
+    print_message("%s: off by %g at most\n", directory, largest);
+    vkf_test_trained_close(&mixed);
+    vkf_test_trained_close(&whole);
+}
+
+static void check_family(vkf_test_gpu *gpu, const char *directory, vkf_dtype type, bool recompute)
+{
+    const vkf_trainer_desc desc = {.mixed_precision = type, .recompute = recompute};
+    check_gradients(gpu, directory, &desc, type == VKF_DTYPE_F16 ? MOST_F16 : MOST_BF16);
+}
+
+static void test_gradients_are_those_in_f32(void **state)
+{
+    static const char *const others[] = {"gpt2", "bert-sequence-classification", "qwen3", "t5"};
+    check_family(*state, DEMO, VKF_DTYPE_F16, false);
+    check_family(*state, vkf_test_pretrained("llama"), VKF_DTYPE_BF16, true);
+    if (!vkf_test_all())
+        return;
+    check_family(*state, DEMO, VKF_DTYPE_BF16, true);
+    check_family(*state, vkf_test_pretrained("llama"), VKF_DTYPE_F16, false);
+    for (size_t i = 0; i < 2 * sizeof others / sizeof others[0]; i++)
+        check_family(*state, vkf_test_pretrained(others[i / 2]), i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_BF16, false);
+}
+
+// ---- the scale
+
+static const vkf_trainer_desc halves = {
+    .rate = 1e-2, .dropout = 0.1f, .attention_dropout = 0.1f, .seed = 11, .mixed_precision = VKF_DTYPE_F16};
+
+static void test_a_step_that_overflows_is_skipped(void **state)
+{
+    vkf_test_trained t;
+    size_t count;
+    vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &halves);
+    assert_true(t.trainer->state.loss_scale == 65536.0f);
+    t.trainer->state.loss_scale = 0x1p126f;
+    float *before = vkf_test_trained_read(&t, &count);
+    const vkf_train_result result = vkf_test_trained_step(&t, 1);
+    float *after = vkf_test_trained_read(&t, &count);
+    assert_true(result.skipped && result.loss_scale == 0x1p126f && t.trainer->state.loss_scale == 0x1p125f);
+    assert_true(isfinite(result.loss) && vkf_trainer_steps(t.trainer) == 0);
+    assert_memory_equal(before, after, count * sizeof *before);
+    free(before);
+    free(after);
+    int steps = 0;
+    while (vkf_test_trained_step(&t, 1).skipped)
+        assert_true(++steps < 126);
+    assert_true(steps > 0 && vkf_trainer_steps(t.trainer) == 1);
+    vkf_test_trained_close(&t);
+}
+
+static void test_the_scale_grows(void **state)
+{
+    vkf_test_trained t;
+    vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &halves);
+    t.trainer->state.loss_scale_counted = 1998;
+    const vkf_train_result result = vkf_test_trained_step(&t, 2);
+    assert_true(!result.skipped && result.loss_scale == 65536.0f && t.trainer->state.loss_scale == 131072.0f);
+    vkf_test_trained_close(&t);
+}
+
+static void test_bfloat_and_f32_are_not_scaled(void **state)
+{
+    static const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_BF16};
+    for (size_t i = 0; i < 2; i++) {
+        vkf_trainer_desc desc = halves;
+        vkf_test_trained t;
+        desc.mixed_precision = types[i];
+        vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &desc);
+        assert_true(vkf_test_trained_step(&t, 1).loss_scale == 1.0f);
+        vkf_test_trained_close(&t);
+    }
+}
+
+// ---- checkpoints
+
+static void assert_same_parameters(vkf_test_trained *a, vkf_test_trained *b)
+{
+    size_t count, other;
+    float *left = vkf_test_trained_read(a, &count), *right = vkf_test_trained_read(b, &other);
+    assert_int_equal(count, other);
+    assert_memory_equal(left, right, count * sizeof *left);
+    free(left);
+    free(right);
+}
+
+// The scale grows in the third step, which a training that has lost its count would not know.
+static void check_resumed(vkf_test_gpu *gpu, const char *path)
+{
+    vkf_test_trained whole, first, second;
+    vkf_test_trained_open(&whole, gpu, DEMO, &halves);
+    vkf_test_trained_open(&first, gpu, DEMO, &halves);
+    first.batch = whole.batch;
+    whole.trainer->state.loss_scale_counted = first.trainer->state.loss_scale_counted = 1997;
+    (void)vkf_test_trained_step(&first, 2);
+    vkf_test_must(gpu, vkf_trainer_save(first.trainer, path));
+    vkf_test_trained_close(&first);
+    vkf_test_trained_open(&second, gpu, DEMO, &halves);
+    vkf_test_must(gpu, vkf_trainer_resume(second.trainer, path));
+    second.batch = whole.batch;
+    (void)vkf_test_trained_step(&second, 2);
+    (void)vkf_test_trained_step(&whole, 4);
+    assert_same_parameters(&whole, &second);
+    assert_true(second.trainer->state.loss_scale == 131072.0f);
+    vkf_test_trained_close(&second);
+    vkf_test_trained_close(&whole);
+}
+
+// With another type the moments are what they were, and the scale begins anew.
+static void check_other_type(vkf_test_gpu *gpu, const char *path, vkf_dtype type, float scale)
+{
+    vkf_trainer_desc desc = halves;
+    vkf_test_trained t;
+    desc.mixed_precision = type;
+    vkf_test_trained_open(&t, gpu, DEMO, &desc);
+    vkf_test_must(gpu, vkf_trainer_resume(t.trainer, path));
+    assert_true(vkf_trainer_steps(t.trainer) == 2 && t.trainer->state.loss_scale == scale);
+    vkf_test_trained_close(&t);
+}
+
+static void test_trainings_go_on_with_their_scale(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_trainer_desc plain = halves;
+    vkf_test_directory directory;
+    vkf_test_trained t;
+    char half[512], whole[512];
+    vkf_test_directory_make(&directory);
+    (void)snprintf(half, sizeof half, "%s/half", directory.path);
+    (void)snprintf(whole, sizeof whole, "%s/whole", directory.path);
+    check_resumed(gpu, half);
+    check_other_type(gpu, half, VKF_DTYPE_BF16, 1.0f);
+    plain.mixed_precision = VKF_DTYPE_F32;
+    vkf_test_trained_open(&t, gpu, DEMO, &plain);
+    (void)vkf_test_trained_step(&t, 2);
+    vkf_test_must(gpu, vkf_trainer_save(t.trainer, whole));
+    vkf_test_trained_close(&t);
+    check_other_type(gpu, whole, VKF_DTYPE_F16, 65536.0f);
+    vkf__directory_remove_unheld(directory.path, "half");
+    vkf__directory_remove_unheld(directory.path, "whole");
+    vkf_test_directory_remove(&directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients_are_those_in_f32),
+        cmocka_unit_test(test_a_step_that_overflows_is_skipped),
+        cmocka_unit_test(test_the_scale_grows),
+        cmocka_unit_test(test_bfloat_and_f32_are_not_scaled),
+        cmocka_unit_test(test_trainings_go_on_with_their_scale),
+    };
+    return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
