@@ -126,7 +126,7 @@ static json_t *id_json(int32_t id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-// transformers has defaults for ids that are not there, so that they are null.
+// Ids that there are none of are null: transformers has defaults for what is absent.
 static json_t *config_of(const vkf_train_config *config, const special_ids *ids, uint32_t vocab)
 {
     const struct new_family *family = &families[config->model_type];
