@@ -6,16 +6,16 @@
 #include "io/json_file.h"
 #include "model/token_limit.h"
 
-static const struct {
-    const char *key;
-    const char *names[2]; // BERT's and RoBERTa's
-    size_t offset;        // in vkf_special_tokens
-} kinds[] = {
-    {"cls_token", {"[CLS]", "<s>"}, offsetof(vkf_special_tokens, cls_id)},
-    {"mask_token", {"[MASK]", "<mask>"}, offsetof(vkf_special_tokens, mask_id)},
-    {"unk_token", {"[UNK]", "<unk>"}, offsetof(vkf_special_tokens, unk_id)},
-    {"pad_token", {"[PAD]", "<pad>"}, offsetof(vkf_special_tokens, pad_id)},
+// With BERT's and RoBERTa's names, in the order of vkf_special_tokens.
+static const vkf__named_token kinds[] = {
+    {"cls_token", {"[CLS]", "<s>"}},
+    {"mask_token", {"[MASK]", "<mask>"}},
+    {"unk_token", {"[UNK]", "<unk>"}},
+    {"pad_token", {"[PAD]", "<pad>"}},
 };
+
+#define KINDS (sizeof kinds / sizeof kinds[0])
+#define NAMES (sizeof kinds[0].names / sizeof kinds[0].names[0])
 
 // A token is given by its text, or by an object that contains it.
 static const char *text_of(const json_t *token)
@@ -30,38 +30,57 @@ static bool has_usual_names(const json_t *config)
     return !name || (strcmp(name, "PreTrainedTokenizerFast") != 0 && strcmp(name, "TokenizersBackend") != 0);
 }
 
-static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config, const json_t *map, size_t kind)
+static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config, const json_t *map,
+                          const vkf__named_token *token)
 {
-    const json_t *given = json_object_get(config, kinds[kind].key);
+    const json_t *given = json_object_get(config, token->key);
     if (!given)
-        given = json_object_get(map, kinds[kind].key);
+        given = json_object_get(map, token->key);
     const char *text = text_of(given);
     if (text)
         return vkf__tokenizer_token_to_id(tokenizer, text);
-    if (given || !has_usual_names(config))
-        return -1;
-    int32_t id = vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[0]);
-    return id >= 0 ? id : vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[1]);
+    int32_t id = -1;
+    for (size_t i = 0; !given && has_usual_names(config) && id < 0 && i < NAMES && token->names[i]; i++)
+        id = vkf__tokenizer_token_to_id(tokenizer, token->names[i]);
+    return id;
+}
+
+// *out_config is tokenizer_config.json, which the caller releases whether this succeeds or not.
+static vkf_status find_tokens(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
+                              const vkf__named_token *tokens, size_t count, int32_t *out_ids, json_t **out_config)
+{
+    json_t *map = NULL;
+    VKF_RETURN_IF_ERROR(vkf__model_json_load(host, directory, "tokenizer_config.json", out_config));
+    VKF_RETURN_IF_ERROR(vkf__model_json_load(host, directory, "special_tokens_map.json", &map));
+    for (size_t i = 0; i < count; i++)
+        out_ids[i] = find_token(tokenizer, *out_config, map, &tokens[i]);
+    json_decref(map);
+    return VKF_OK;
+}
+
+vkf_status vkf__named_tokens_find(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
+                                  const vkf__named_token *tokens, size_t count, int32_t *out_ids)
+{
+    json_t *config = NULL;
+    const vkf_status status = find_tokens(host, directory, tokenizer, tokens, count, out_ids, &config);
+    json_decref(config);
+    return status;
 }
 
 vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
                                       vkf__tokenizer_config *out_config)
 {
     vkf_status status = VKF_OK;
-    json_t *config = NULL, *map = NULL;
-    vkf__tokenizer_config made = {.cleans_up = false};
-    VKF_TRY(vkf__model_json_load(host, directory, "tokenizer_config.json", &config));
-    VKF_TRY(vkf__model_json_load(host, directory, "special_tokens_map.json", &map));
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        int32_t id = find_token(tokenizer, config, map, i);
-        memcpy((char *)&made.special + kinds[i].offset, &id, sizeof id);
-    }
-    made.max_length = vkf__token_limit_of(config);
-    made.cleans_up = json_is_true(json_object_get(config, "clean_up_tokenization_spaces"));
-    *out_config = made;
+    json_t *config = NULL;
+    int32_t ids[KINDS];
+    VKF_TRY(find_tokens(host, directory, tokenizer, kinds, KINDS, ids, &config));
+    *out_config = (vkf__tokenizer_config){
+        .special = {.cls_id = ids[0], .mask_id = ids[1], .unk_id = ids[2], .pad_id = ids[3]},
+        .max_length = vkf__token_limit_of(config),
+        .cleans_up = json_is_true(json_object_get(config, "clean_up_tokenization_spaces")),
+    };
 fail:
     json_decref(config);
-    json_decref(map);
     return status;
 }
 

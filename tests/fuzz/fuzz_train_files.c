@@ -14,6 +14,7 @@ const fuzz_seed fuzz_seeds[] = {
               "one\tuno\r\n\ntwo\tdu\xc3\xa9\nthree\n\xff\tx\na\tb\tc\nlast\tl"),
     FUZZ_TEXT("{\"source\":\"a\",\"target\":\"b\",\"text\":\"c\",\"label\":2}\n{\"text\":\"\\u00e9\",\"label\":\"x\"}"
               "\r\n[]\n"),
+    FUZZ_TEXT("{\"tokens\":[\"a\",\"\"],\"labels\":[\"O\",3]}\n{\"tokens\":[\"b\"],\"ner_tags\":[1]}\n"),
     FUZZ_TEXT("{\"model\":\"m\",\"output\":\"o\",\"epochs\":3,\"data\":{\"train\":[\"a\"],\"max_bad_lines\":0},"
               "\"optimizer\":{\"name\":\"adam\",\"lr\":5e-4,\"betas\":[0.9,0.98]},\"parameters\":\"lora\","
               "\"lora\":{\"rank\":4,\"targets\":[\"q\",\"v\"]},\"schedule\":{\"name\":\"cosine\",\"warmup\":4}}"),
@@ -56,6 +57,28 @@ static void check_text(const char *text, size_t size_bytes)
     FUZZ_CHECK(valid);
 }
 
+static void check_texts(const vkf_example *example, vkf_example_kind kind)
+{
+    check_text(example->source, example->source_bytes);
+    FUZZ_CHECK((kind == VKF_EXAMPLE_TEXT) == !example->target);
+    if (example->target)
+        check_text(example->target, example->target_bytes);
+}
+
+static void check_tags(const vkf_example *example)
+{
+    vkf_example_items words = vkf_example_words(example), labels = vkf_example_labels(example);
+    const char *text;
+    size_t count = 0, bytes;
+    for (; vkf_example_next(&words, &text, &bytes); count++)
+        if (bytes > 0) // of an object
+            check_text(text, bytes);
+    FUZZ_CHECK(count > 0);
+    for (; vkf_example_next(&labels, &text, &bytes); count--)
+        FUZZ_CHECK(text);
+    FUZZ_CHECK(count == 0);
+}
+
 static void read_examples(const vkf__host *host, const char *path, vkf_example_kind kind)
 {
     vkf_examples *examples = NULL;
@@ -66,10 +89,10 @@ static void read_examples(const vkf__host *host, const char *path, vkf_example_k
     for (uint32_t i = examples ? vkf_examples_count(examples) : 0; i-- > 0;) {
         const vkf_example *example = NULL;
         FUZZ_CHECK(vkf_examples_get(examples, i, &example) == VKF_OK);
-        check_text(example->source, example->source_bytes);
-        FUZZ_CHECK((kind == VKF_EXAMPLE_TEXT) == !example->target);
-        if (example->target)
-            check_text(example->target, example->target_bytes);
+        if (kind == VKF_EXAMPLE_TAGS)
+            check_tags(example);
+        else
+            check_texts(example, kind);
         FUZZ_CHECK(i == 0 || vkf_examples_place(examples, i).line > vkf_examples_place(examples, i - 1).line);
     }
     vkf_examples_close(&examples);

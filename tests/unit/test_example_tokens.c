@@ -16,9 +16,9 @@ typedef struct fixture {
     vkf_example_tokens tokens;
 } fixture;
 
-static void begin(fixture *f, scratch_directory *scratch, vkf_example_kind kind, const char *text)
+static void begin_in(fixture *f, scratch_directory *scratch, const char *name, vkf_example_kind kind, const char *text)
 {
-    const char *path = scratch_write(scratch, "data.tsv", text, strlen(text));
+    const char *path = scratch_write(scratch, name, text, strlen(text));
     const vkf_examples_desc desc = {.paths = &path, .path_count = 1, .kind = kind};
     const vkf_tokenizer_desc tokenizer_desc = {0};
     *f = (fixture){0};
@@ -28,6 +28,11 @@ static void begin(fixture *f, scratch_directory *scratch, vkf_example_kind kind,
                      VKF_OK);
     f->tokens.tokenizer = f->tokenizer;
     assert_int_equal(vkf_examples_open(&f->host.host, &desc, &f->tokens.examples), VKF_OK);
+}
+
+static void begin(fixture *f, scratch_directory *scratch, vkf_example_kind kind, const char *text)
+{
+    begin_in(f, scratch, "data.tsv", kind, text);
 }
 
 static void finish(fixture *f)
@@ -100,7 +105,7 @@ static void test_example_tokens_of_classes(void **state)
     vkf_example_ids ids = {0};
     char message[600];
     begin(&f, *state, VKF_EXAMPLE_CLASS, text);
-    f.tokens.class_targets = true;
+    f.tokens.targets = VKF_TARGETS_CLASS;
     f.tokens.labels = labels;
     f.tokens.label_count = 4;
     f.tokens.first_target_id = 70; // is for texts
@@ -119,6 +124,55 @@ static void test_example_tokens_of_classes(void **state)
     assert_int_equal(vkf_example_tokens_get(&f.tokens, 2, &ids), VKF_OK);
     assert_int_equal(ids.target[0], 0);
     assert_int_equal(vkf_example_tokens_get(&f.tokens, 4, &ids), VKF_ERROR_FORMAT);
+    finish(&f);
+}
+
+// Of a word its first piece is labelled. An empty word, and one that the tokenizer takes out, have none, so that of the
+// last line nothing is left.
+static void test_example_tokens_of_tags(void **state)
+{
+    static const char text[] =
+        "{\"tokens\":[\"tokens\",\"qer\",\"\",\"a,b\",\"\\u0007\",\"z\"],"
+        "\"labels\":[\"A\",\"B\",\"A\",\"C\",\"A\",1]}\n"
+        "{\"tokens\":[\"a\"],\"labels\":[3]}\n{\"tokens\":[\"\",\"\\u0007\"],\"labels\":[0,0]}\n";
+    static const char *const labels[] = {"A", "B", "C"};
+    static const int32_t none = VKF_IGNORED_LABEL;
+    const int32_t expected[] = {none, 0, 1, none, 2, none, none, 1, none};
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin_in(&f, *state, "data.jsonl", VKF_EXAMPLE_TAGS, text);
+    f.tokens.targets = VKF_TARGETS_TAGS;
+    f.tokens.labels = labels;
+    f.tokens.label_count = 3;
+    f.tokens.last_target_id = 71; // is for texts
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+        expect_ids(&f, "tokens qer  a,b \a z", false, -1, -1, ids.source, ids.source_count);
+        assert_int_equal(ids.target_count, sizeof expected / sizeof expected[0]);
+        assert_memory_equal(ids.target, expected, sizeof expected);
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, 1, &ids), VKF_ERROR_FORMAT);
+        assert_non_null(strstr(f.host.text, "line 2: its label '3' is none of the model's 3 classes"));
+    }
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 2, &ids), VKF_OK);
+    assert_int_equal(ids.target_count, 0);
+    finish(&f);
+}
+
+// What may be masked is what the text has; tokens around it are special, and so are those that stand in it.
+static void test_example_tokens_of_maskable_texts(void **state)
+{
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin(&f, *state, VKF_EXAMPLE_TEXT, "a [SEP] tokens\n[MASK]\n");
+    f.tokens.targets = VKF_TARGETS_MASKABLE;
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 0, &ids), VKF_OK);
+    expect_ids(&f, "a [SEP] tokens", false, -1, -1, ids.source, ids.source_count);
+    assert_int_equal(ids.source_count, 5);
+    assert_int_equal(ids.target_count, 5);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(ids.target[i], i % 2 == 1 ? ids.source[i] : VKF_IGNORED_LABEL);
+    assert_int_equal(vkf_example_tokens_get(&f.tokens, 1, &ids), VKF_OK);
+    assert_int_equal(ids.target_count, 0);
     finish(&f);
 }
 
@@ -191,12 +245,10 @@ static void test_example_tokens_make_batches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example_tokens_of_pairs),
-        cmocka_unit_test(test_example_tokens_of_texts),
-        cmocka_unit_test(test_example_tokens_of_classes),
-        cmocka_unit_test(test_example_tokens_by_vocabularies),
-        cmocka_unit_test(test_example_tokens_end_sources),
-        cmocka_unit_test(test_example_tokens_make_batches),
+        cmocka_unit_test(test_example_tokens_of_pairs),          cmocka_unit_test(test_example_tokens_of_texts),
+        cmocka_unit_test(test_example_tokens_of_classes),        cmocka_unit_test(test_example_tokens_of_tags),
+        cmocka_unit_test(test_example_tokens_of_maskable_texts), cmocka_unit_test(test_example_tokens_by_vocabularies),
+        cmocka_unit_test(test_example_tokens_end_sources),       cmocka_unit_test(test_example_tokens_make_batches),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

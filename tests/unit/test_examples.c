@@ -124,6 +124,75 @@ static void test_examples_of_plain_lines_and_classes_in_columns(void **state)
     expect_end(&examples, &h, "");
 }
 
+// The items with a blank between each two, and words and labels apart.
+static void expect_tags(vkf_examples *examples, uint32_t index, uint64_t line, const char *expected)
+{
+    const vkf_example *example = NULL;
+    char text[200] = "";
+    assert_int_equal(vkf_examples_get(examples, index, &example), VKF_OK);
+    vkf_example_items both[] = {vkf_example_words(example), vkf_example_labels(example)};
+    for (size_t i = 0; i < 2; i++) {
+        const char *item;
+        size_t bytes;
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s", i > 0 ? " |" : "");
+        while (vkf_example_next(&both[i], &item, &bytes))
+            snprintf(text + strlen(text), sizeof text - strlen(text), " %.*s", (int)bytes, item);
+    }
+    assert_string_equal(text, expected);
+    assert_int_equal(vkf_examples_place(examples, index).line, line);
+}
+
+static void test_examples_of_words_and_labels(void **state)
+{
+    static const char columns[] = "one two\tA B\n  some  more \xc3\xa9\tO O 2 \n";
+    static const char objects[] = "{\"tokens\":[\"a b\",\"\",\"c\"],\"labels\":[\"A\",10,\"B\"]}\n\n"
+                                  "{\"ner_tags\":[1,0],\"tokens\":[\"\\u00e9\",\"d\"],\"id\":\"7\"}\n"
+                                  "{\"ner_tags\":[1],\"tokens\":[\"e\"],\"labels\":[\"O\"]}\n";
+    heard h;
+    vkf_examples *examples = NULL;
+    const vkf_examples_desc desc = {.kind = VKF_EXAMPLE_TAGS};
+    assert_int_equal(open_text(listen(&h), *state, "a.tsv", columns, sizeof columns - 1, desc, &examples), VKF_OK);
+    expect_tags(examples, 1, 2, " some more \xc3\xa9 | O O 2");
+    expect_tags(examples, 0, 1, " one two | A B");
+    expect_end(&examples, &h, "");
+    assert_int_equal(open_text(listen(&h), *state, "a.jsonl", objects, sizeof objects - 1, desc, &examples), VKF_OK);
+    expect_tags(examples, 1, 3, " \xc3\xa9 d | 1 0");
+    expect_tags(examples, 0, 1, " a b  c | A 10 B");
+    expect_tags(examples, 2, 4, " e | O");
+    expect_end(&examples, &h, "");
+}
+
+static void test_examples_leave_broken_words_out(void **state)
+{
+    static const char columns[] = "a\tO\nb\na b\tO\n \tO\na\tO O\n";
+    static const char objects[] = "{\"tokens\":[\"a\"]}\n{\"tokens\":\"a\",\"labels\":[]}\n"
+                                  "{\"tokens\":[\"a\",1],\"labels\":[0,0]}\n{\"tokens\":[\"a\"],\"labels\":[-1]}\n"
+                                  "{\"tokens\":[],\"labels\":[]}\n{\"tokens\":[\"a\"],\"ner_tags\":[1,2]}\n"
+                                  "{\"tokens\":[\"a\"],\"ner_tags\":[1]}\n{\"tokens\":[\"a\"],\"ner_tags\":[1.5]}\n";
+    static const char *const problems[2][8] = {
+        {NULL, "it has no tab between tokens and labels", "it has 2 words and 1 labels", "its tokens is empty",
+         "it has 1 words and 2 labels"},
+        {"its labels is missing", "its tokens is no array", "its tokens has what is no string",
+         "its labels has what is no name and no number", "its tokens is empty", "it has 1 words and 2 labels", NULL,
+         "its ner_tags has what is no name and no number"},
+    };
+    const vkf_examples_desc desc = {.kind = VKF_EXAMPLE_TAGS, .max_bad_lines = 7};
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = i > 0 ? "a.jsonl" : "a.tsv", *text = i > 0 ? objects : columns;
+        char expected[3000] = "";
+        heard h;
+        vkf_examples *examples = NULL;
+        assert_int_equal(open_text(listen(&h), *state, name, text, strlen(text), desc, &examples), VKF_OK);
+        assert_int_equal(vkf_examples_count(examples), 1);
+        for (size_t line = 0; line < (i > 0 ? 8 : 5); line++)
+            if (problems[i][line])
+                snprintf(expected + strlen(expected), sizeof expected - strlen(expected),
+                         "%s, line %zu: %s; the line is left out\n", vkf_examples_place(examples, 0).path, line + 1,
+                         problems[i][line]);
+        expect_end(&examples, &h, expected);
+    }
+}
+
 typedef struct broken_line {
     const char *name, *line;
     size_t size_bytes; // 0: to the terminating zero
@@ -349,6 +418,8 @@ int main(void)
         cmocka_unit_test(test_examples_of_columns),
         cmocka_unit_test(test_examples_of_objects),
         cmocka_unit_test(test_examples_of_plain_lines_and_classes_in_columns),
+        cmocka_unit_test(test_examples_of_words_and_labels),
+        cmocka_unit_test(test_examples_leave_broken_words_out),
         cmocka_unit_test(test_examples_leave_broken_lines_out),
         cmocka_unit_test(test_examples_bound_broken_lines),
         cmocka_unit_test(test_examples_bound_a_line),

@@ -247,6 +247,9 @@ static vkf_status check_words(recording_host *host, const char *const *words)
 #define NEW                                                                                                            \
     RUN, "tokenizer", "t", "d-model", "64", "nhead", "4", "dim-feedforward", "128", "max-source-len", "50", "max-len", \
         "50", "encoder-layers", "2", "decoder-layers", "2"
+#define SIZES RUN, "tokenizer", "t", "d-model", "64", "nhead", "4", "dim-feedforward", "128"
+#define FAMILY SIZES, "max-len", "50", "decoder-layers", "2"
+#define BERT SIZES, "model-type", "bert", "max-source-len", "50", "encoder-layers", "2"
 
 static void test_train_config_check(void **state)
 {
@@ -267,14 +270,28 @@ static void test_train_config_check(void **state)
          "'model'"},
         {{RUN, "tokenizer", "t", "d-model", "64", "nhead", "4"},
          "'new_model.dim_feedforward' (--dim-feedforward) is missing, and a new model needs it"},
-        {{NEW, "encoder-layers", "0"},
-         "'new_model.num_encoder_layers' (--encoder-layers) is 0 or missing, and a new model has an encoder and a "
-         "decoder"},
+        {{NEW, "encoder-layers", "0"}, "--encoder-layers: '0' is not a whole number from 1 to 1024"},
+        {{FAMILY, "model-type", "gpt2"}, NULL},
+        {{FAMILY, "model-type", "llama", "kv-heads", "2", "tie-proj", "true"}, NULL},
+        {{FAMILY, "model-type", "bart", "encoder-layers", "2"}, NULL},
+        {{BERT}, NULL},
+        {{BERT, "max-len", "50"},
+         "'new_model.max_len' (--max-len) says nothing of a new model of 'new_model.type' \"bert\""},
+        {{FAMILY, "model-type", "bart"},
+         "'new_model.num_encoder_layers' (--encoder-layers) is missing, and a new model needs it"},
+        {{FAMILY, "model-type", "gpt2", "kv-heads", "2"},
+         "'new_model.num_kv_heads' (--kv-heads) says nothing of a new model of 'new_model.type' \"gpt2\""},
+        {{FAMILY}, "'new_model.num_encoder_layers' (--encoder-layers) is missing, and a new model needs it"},
+        {{FAMILY, "model-type", "llama", "kv-heads", "3"},
+         "'new_model.nhead' (--nhead) is no multiple of 'new_model.num_kv_heads' (--kv-heads)"},
+        {{FAMILY, "model-type", "llama", "d-model", "60"},
+         "'new_model.d_model' (--d-model) gives each head an odd width, and its positions turn pairs"},
+        {{FAMILY, "model-type", "t5"},
+         "--model-type: 't5' is not \"transformer\", \"gpt2\", \"llama\", \"bert\" or \"bart\""},
         {{NEW, "nhead", "5"}, "'new_model.d_model' (--d-model) is no multiple of 'new_model.nhead' (--nhead)"},
         {{NEW, "parameters", "head"},
          "'parameters' (--parameters) must be \"all\" for a new model, in which nothing is learned"},
-        {{"model", "m", "out", "o", "steps", "1"},
-         "'data.train' (--train) is missing: there is nothing to learn from"},
+        {{"model", "m", "out", "o", "steps", "1"}, "'data.train' (--train) is missing: there is nothing to learn from"},
         {{"model", "m", "train", "a", "steps", "1"}, "'output' (--out) is missing"},
         {{"model", "m", "train", "a", "out", "o"},
          "'steps' (--steps) is missing, and so is 'epochs' (--epochs): the run would not end"},

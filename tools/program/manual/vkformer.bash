@@ -47,6 +47,7 @@ _vkformer() {
     --fully-masked) words="nan zero" ;;
     --sort) words="file name error" ;;
     --activation) words="relu gelu" ;;
+    --model-type) words="transformer gpt2 llama bert bart" ;;
     --optimizer) words="adamw adam sgd" ;;
     --schedule) words="constant linear cosine paper" ;;
     --parameters) words="all head lora" ;;
@@ -92,8 +93,8 @@ _vkformer() {
             words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
                 --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
                 --eval-every --patience --save-every --gradient-checkpointing --train --heldout
-                --max-bad-lines --max-line-bytes --d-model --nhead --dim-feedforward --encoder-layers
-                --decoder-layers --max-source-len --max-len --activation --norm-first --share-embed --tie-proj
+                --max-bad-lines --max-line-bytes --model-type --d-model --nhead --kv-heads --dim-feedforward
+                --encoder-layers --decoder-layers --max-source-len --max-len --activation --norm-first --share-embed --tie-proj
                 --optimizer --lr --betas --eps --weight-decay --momentum --schedule --warmup --lora-rank
                 --lora-alpha --lora-target --resume --check-gradients"
             ;;

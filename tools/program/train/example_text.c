@@ -16,7 +16,10 @@ static const side_names names_of[VKF_EXAMPLE_KIND_COUNT] = {
     [VKF_EXAMPLE_PAIR] = {"source", "target"},
     [VKF_EXAMPLE_TEXT] = {"text", NULL},
     [VKF_EXAMPLE_CLASS] = {"text", "label"},
+    [VKF_EXAMPLE_TAGS] = {"tokens", "labels"},
 };
+
+#define OTHER_LABELS "ner_tags"
 
 static vkf_status refuse(char *out_problem, const char *name, const char *problem)
 {
@@ -79,6 +82,11 @@ static vkf_status take_string(const json_t *value, const char *key, const char *
     return VKF_OK;
 }
 
+static size_t write_number(const json_t *value, char out_number[VKF_EXAMPLE_NUMBER_BYTES])
+{
+    return (size_t)snprintf(out_number, VKF_EXAMPLE_NUMBER_BYTES, "%lld", (long long)json_integer_value(value));
+}
+
 // A label may be a number, too.
 static vkf_status take_label(vkf_example *example, const json_t *value, const char *key, char *out_problem)
 {
@@ -86,10 +94,37 @@ static vkf_status take_label(vkf_example *example, const json_t *value, const ch
         return take_string(value, key, &example->target, &example->target_bytes, out_problem);
     if (json_integer_value(value) < 0)
         return refuse(out_problem, key, "is below 0");
-    example->target_bytes =
-        (size_t)snprintf(example->number, sizeof example->number, "%lld", (long long)json_integer_value(value));
+    example->target_bytes = write_number(value, example->number);
     example->target = example->number;
     return VKF_OK;
+}
+
+// An array of strings or, of labels, of numbers.
+static vkf_status take_array(const json_t *array, const char *key, bool numbers, const json_t **out_array,
+                             char *out_problem)
+{
+    const json_t *item;
+    size_t i;
+    if (!json_is_array(array))
+        return refuse(out_problem, key, array ? "is no array" : "is missing");
+    json_array_foreach(array, i, item) if (!json_is_string(item) &&
+                                           !(numbers && json_is_integer(item) &&
+                                             json_integer_value(item) >=
+                                                 0)) return refuse(out_problem, key,
+                                                                   numbers ? "has what is no name and no number"
+                                                                           : "has what is no string");
+    *out_array = array;
+    return VKF_OK;
+}
+
+static vkf_status take_arrays(vkf_example *example, const side_names *names, char *out_problem)
+{
+    const json_t *labels = json_object_get(example->object, names->target);
+    const json_t *others = labels ? NULL : json_object_get(example->object, OTHER_LABELS);
+    VKF_RETURN_IF_ERROR(take_array(json_object_get(example->object, names->source), names->source, false,
+                                   &example->words, out_problem));
+    return take_array(others ? others : labels, others ? OTHER_LABELS : names->target, true, &example->labels,
+                      out_problem);
 }
 
 static vkf_status load_object(const char *line, size_t size_bytes, json_t **out_object, char *out_problem)
@@ -112,6 +147,8 @@ static vkf_status parse_object(const char *line, size_t size_bytes, vkf_example_
 {
     const side_names *names = &names_of[kind];
     VKF_RETURN_IF_ERROR(load_object(line, size_bytes, &out_example->object, out_problem));
+    if (kind == VKF_EXAMPLE_TAGS)
+        return take_arrays(out_example, names, out_problem);
     VKF_RETURN_IF_ERROR(take_string(json_object_get(out_example->object, names->source), names->source,
                                     &out_example->source, &out_example->source_bytes, out_problem));
     if (!names->target)
@@ -122,6 +159,69 @@ static vkf_status parse_object(const char *line, size_t size_bytes, vkf_example_
     return take_string(value, names->target, &out_example->target, &out_example->target_bytes, out_problem);
 }
 
+// ---- words and their labels
+
+static vkf_example_items items_of(const json_t *array, const char *text, size_t size_bytes)
+{
+    if (array)
+        return (vkf_example_items){.array = array};
+    return (vkf_example_items){.at = text, .end = text + size_bytes};
+}
+
+vkf_example_items vkf_example_words(const vkf_example *example)
+{
+    return items_of(example->words, example->source, example->source_bytes);
+}
+
+vkf_example_items vkf_example_labels(const vkf_example *example)
+{
+    return items_of(example->labels, example->target, example->target_bytes);
+}
+
+static bool next_of_array(vkf_example_items *items, const char **out_text, size_t *out_bytes)
+{
+    const json_t *item = json_array_get(items->array, items->index++);
+    const bool is_number = json_is_integer(item);
+    *out_text = is_number ? items->number : json_string_value(item);
+    *out_bytes = is_number ? write_number(item, items->number) : json_string_length(item);
+    return item != NULL;
+}
+
+bool vkf_example_next(vkf_example_items *items, const char **out_text, size_t *out_bytes)
+{
+    if (items->array)
+        return next_of_array(items, out_text, out_bytes);
+    while (items->at < items->end && *items->at == ' ')
+        items->at++;
+    *out_text = items->at;
+    while (items->at < items->end && *items->at != ' ')
+        items->at++;
+    *out_bytes = (size_t)(items->at - *out_text);
+    return *out_bytes > 0;
+}
+
+static size_t count_items(vkf_example_items items)
+{
+    const char *text;
+    size_t count = 0, bytes;
+    while (vkf_example_next(&items, &text, &bytes))
+        count++;
+    return count;
+}
+
+static vkf_status check_counts(const vkf_example *example, const side_names *names, char *out_problem)
+{
+    const size_t words = count_items(vkf_example_words(example)), labels = count_items(vkf_example_labels(example));
+    if (words == 0)
+        return refuse(out_problem, names->source, "is empty");
+    if (words == labels)
+        return VKF_OK;
+    snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it has %zu words and %zu labels", words, labels);
+    return VKF_ERROR_FORMAT;
+}
+
+// ---- a line
+
 vkf_status vkf_example_parse(const char *line, size_t size_bytes, vkf_example_kind kind, bool json,
                              vkf_example *out_example, char out_problem[VKF_EXAMPLE_PROBLEM_BYTES])
 {
@@ -129,6 +229,8 @@ vkf_status vkf_example_parse(const char *line, size_t size_bytes, vkf_example_ki
     *out_example = (vkf_example){0};
     VKF_RETURN_IF_ERROR(json ? parse_object(line, size_bytes, kind, out_example, out_problem)
                              : parse_columns(line, size_bytes, names, out_example, out_problem));
+    if (kind == VKF_EXAMPLE_TAGS)
+        return check_counts(out_example, names, out_problem);
     if (out_example->source_bytes == 0)
         return refuse(out_problem, names->source, "is empty");
     if (names->target && out_example->target_bytes == 0)

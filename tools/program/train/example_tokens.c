@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "text/tokenizer.h"
+
 static vkf_status fail_example(const vkf_example_tokens *tokens, uint32_t example, vkf_status status,
                                const char *problem)
 {
@@ -25,6 +27,8 @@ static vkf_status add_id(const vkf_example_tokens *tokens, vkf_id_list *list, in
     return VKF_OK;
 }
 
+// ---- texts
+
 static vkf_status add_by_table(const vkf_example_tokens *tokens, const vkf__token_table *table, const char *text,
                                size_t size_bytes, vkf_id_list *list)
 {
@@ -36,30 +40,44 @@ static vkf_status add_by_table(const vkf_example_tokens *tokens, const vkf__toke
     return VKF_OK;
 }
 
+static vkf_status encode(const vkf_example_tokens *tokens, bool plain, const char *text, size_t size_bytes,
+                         vkf_encoding *out_encoding)
+{
+    const vkf_encode_options options = {.no_special_tokens = plain, .truncation = VKF_TRUNCATION_NONE};
+    return vkf_tokenizer_encode(tokens->tokenizer, text, size_bytes, NULL, 0, &options, out_encoding);
+}
+
+static vkf_status add_encoding(const vkf_example_tokens *tokens, const vkf_encoding *encoding, vkf_id_list *list)
+{
+    VKF_RETURN_IF_ERROR(make_room(tokens, list, (size_t)encoding->count + 1));
+    for (uint32_t i = 0; i < encoding->count; i++)
+        list->ids[list->count++] = encoding->ids[i];
+    return VKF_OK;
+}
+
 static vkf_status add_by_tokenizer(const vkf_example_tokens *tokens, bool plain, const char *text, size_t size_bytes,
                                    vkf_id_list *list)
 {
-    const vkf_encode_options options = {.no_special_tokens = plain, .truncation = VKF_TRUNCATION_NONE};
     vkf_encoding encoding = {0};
-    VKF_RETURN_IF_ERROR(
-        vkf_tokenizer_encode(tokens->tokenizer, text, size_bytes, NULL, 0, &options, &encoding));
-    vkf_status status = make_room(tokens, list, (size_t)encoding.count + 1);
-    for (uint32_t i = 0; status == VKF_OK && i < encoding.count; i++)
-        list->ids[list->count++] = encoding.ids[i];
+    VKF_RETURN_IF_ERROR(encode(tokens, plain, text, size_bytes, &encoding));
+    const vkf_status status = add_encoding(tokens, &encoding, list);
     vkf_encoding_free(&encoding);
     return status;
+}
+
+static vkf_status end_with(const vkf_example_tokens *tokens, int32_t id, vkf_id_list *list)
+{
+    return list->count > 0 && list->ids[list->count - 1] == id ? VKF_OK : add_id(tokens, list, id);
 }
 
 static vkf_status take_source(vkf_example_tokens *tokens, const vkf_example *example)
 {
     vkf_id_list *list = &tokens->source;
-    const int32_t end = tokens->ends_sources ? tokens->last_target_id : -1;
     if (tokens->tables)
-        VKF_RETURN_IF_ERROR(
-            add_by_table(tokens, tokens->tables->source, example->source, example->source_bytes, list));
+        VKF_RETURN_IF_ERROR(add_by_table(tokens, tokens->tables->source, example->source, example->source_bytes, list));
     else
         VKF_RETURN_IF_ERROR(add_by_tokenizer(tokens, false, example->source, example->source_bytes, list));
-    return list->count > 0 && list->ids[list->count - 1] == end ? VKF_OK : add_id(tokens, list, end);
+    return tokens->ends_sources ? end_with(tokens, tokens->last_target_id, list) : VKF_OK;
 }
 
 static vkf_status take_target(vkf_example_tokens *tokens, const vkf_example *example)
@@ -67,13 +85,14 @@ static vkf_status take_target(vkf_example_tokens *tokens, const vkf_example *exa
     vkf_id_list *list = &tokens->target;
     VKF_RETURN_IF_ERROR(add_id(tokens, list, tokens->first_target_id));
     if (tokens->tables)
-        VKF_RETURN_IF_ERROR(
-            add_by_table(tokens, tokens->tables->target, example->target, example->target_bytes, list));
+        VKF_RETURN_IF_ERROR(add_by_table(tokens, tokens->tables->target, example->target, example->target_bytes, list));
     else
         VKF_RETURN_IF_ERROR(
             add_by_tokenizer(tokens, tokens->plain_targets, example->target, example->target_bytes, list));
-    return add_id(tokens, list, tokens->last_target_id);
+    return end_with(tokens, tokens->last_target_id, list);
 }
+
+// ---- classes
 
 // A class's number; label_count where the text is neither a name nor a number of one. A name may look like a number.
 static uint32_t class_of(const vkf_example_tokens *tokens, const char *label, size_t bytes)
@@ -87,20 +106,128 @@ static uint32_t class_of(const vkf_example_tokens *tokens, const char *label, si
             return tokens->label_count;
         number = 10 * number + (uint64_t)(label[i] - '0');
     }
-    return number < tokens->label_count ? (uint32_t)number : tokens->label_count;
+    return bytes > 0 && number < tokens->label_count ? (uint32_t)number : tokens->label_count;
 }
 
-static vkf_status take_label(vkf_example_tokens *tokens, const vkf_example *example, uint32_t index)
+static vkf_status add_class(const vkf_example_tokens *tokens, uint32_t index, const char *label, size_t bytes,
+                            vkf_id_list *list)
 {
     char problem[160];
-    const uint32_t class = class_of(tokens, example->target, example->target_bytes);
-    if (class == tokens->label_count) {
-        (void)snprintf(problem, sizeof problem, "its label '%.*s' is none of the model's %u classes",
-                       (int)(example->target_bytes < 80 ? example->target_bytes : 80), example->target,
-                       tokens->label_count);
-        return fail_example(tokens, index, VKF_ERROR_FORMAT, problem);
+    const uint32_t class = class_of(tokens, label, bytes);
+    if (class < tokens->label_count)
+        return add_id(tokens, list, (int32_t) class);
+    (void)snprintf(problem, sizeof problem, "its label '%.*s' is none of the model's %u classes",
+                   (int)(bytes < 80 ? bytes : 80), label, tokens->label_count);
+    return fail_example(tokens, index, VKF_ERROR_FORMAT, problem);
+}
+
+static vkf_status take_classes(vkf_example_tokens *tokens, const vkf_example *example, uint32_t index)
+{
+    vkf_example_items labels = vkf_example_labels(example);
+    const char *label;
+    size_t bytes;
+    tokens->classes.count = 0;
+    while (vkf_example_next(&labels, &label, &bytes))
+        VKF_RETURN_IF_ERROR(add_class(tokens, index, label, bytes, &tokens->classes));
+    return VKF_OK;
+}
+
+// ---- a label for each token
+
+static vkf_status add_word(const vkf__host *host, const char *word, size_t bytes, vkf_joined_words *words)
+{
+    VKF_RETURN_IF_ERROR(vkf__grow(host, (void **)&words->begins, sizeof *words->begins, words->count,
+                                  &words->begin_capacity, words->count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(host, (void **)&words->text, 1, words->size_bytes, &words->capacity, words->size_bytes + bytes + 1));
+    words->begins[words->count] = words->size_bytes;
+    if (words->count++ > 0)
+        words->text[words->size_bytes++] = ' ';
+    memcpy(words->text + words->size_bytes, word, bytes);
+    words->size_bytes += bytes;
+    return VKF_OK;
+}
+
+static vkf_status join_words(vkf_example_tokens *tokens, const vkf_example *example)
+{
+    vkf_example_items words = vkf_example_words(example);
+    const char *word;
+    size_t bytes;
+    tokens->words.count = tokens->words.size_bytes = 0;
+    while (vkf_example_next(&words, &word, &bytes))
+        VKF_RETURN_IF_ERROR(add_word(tokens->host, word, bytes, &tokens->words));
+    return VKF_OK;
+}
+
+static bool is_special(const vkf_example_tokens *tokens, const vkf_encoding *encoding, uint32_t index)
+{
+    const vkf__added_token *added = vkf__added_token_by_id(&tokens->tokenizer->parts.added, encoding->ids[index]);
+    return encoding->special_tokens_mask[index] || (added && added->special);
+}
+
+// Labels of words whose texts have no token stay out.
+static bool put_tags(const vkf_example_tokens *tokens, const vkf_encoding *encoding, int32_t *out_labels)
+{
+    const vkf_joined_words *words = &tokens->words;
+    size_t word = 0, unlabelled = 0; // the first word that has no token yet
+    for (uint32_t i = 0; i < encoding->count; i++) {
+        out_labels[i] = VKF_IGNORED_LABEL;
+        if (encoding->special_tokens_mask[i])
+            continue;
+        while (word + 1 < words->count && words->begins[word + 1] <= encoding->offsets[i].begin)
+            word++;
+        if (word < unlabelled)
+            continue;
+        out_labels[i] = tokens->classes.ids[word];
+        unlabelled = word + 1;
     }
-    return add_id(tokens, &tokens->target, (int32_t) class);
+    return unlabelled > 0;
+}
+
+static bool put_maskable(const vkf_example_tokens *tokens, const vkf_encoding *encoding, int32_t *out_labels)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < encoding->count; i++) {
+        const bool special = is_special(tokens, encoding, i);
+        out_labels[i] = special ? VKF_IGNORED_LABEL : encoding->ids[i];
+        any = any || !special;
+    }
+    return any;
+}
+
+// An example in which there is nothing to learn has no target.
+static vkf_status put_labels(vkf_example_tokens *tokens, const vkf_encoding *encoding)
+{
+    const bool tags = tokens->targets == VKF_TARGETS_TAGS;
+    VKF_RETURN_IF_ERROR(add_encoding(tokens, encoding, &tokens->source));
+    VKF_RETURN_IF_ERROR(make_room(tokens, &tokens->target, (size_t)encoding->count + 1));
+    const bool any =
+        tags ? put_tags(tokens, encoding, tokens->target.ids) : put_maskable(tokens, encoding, tokens->target.ids);
+    tokens->target.count = any ? encoding->count : 0;
+    return VKF_OK;
+}
+
+static vkf_status take_positions(vkf_example_tokens *tokens, const vkf_example *example)
+{
+    const bool tags = tokens->targets == VKF_TARGETS_TAGS;
+    vkf_encoding encoding = {0};
+    if (tags)
+        VKF_RETURN_IF_ERROR(join_words(tokens, example));
+    VKF_RETURN_IF_ERROR(encode(tokens, false, tags ? tokens->words.text : example->source,
+                               tags ? tokens->words.size_bytes : example->source_bytes, &encoding));
+    const vkf_status status = put_labels(tokens, &encoding);
+    vkf_encoding_free(&encoding);
+    return status;
+}
+
+// ---- an example
+
+static vkf_status take_tokens(vkf_example_tokens *tokens, const vkf_example *example)
+{
+    if (tokens->targets == VKF_TARGETS_TAGS || tokens->targets == VKF_TARGETS_MASKABLE)
+        return take_positions(tokens, example);
+    VKF_RETURN_IF_ERROR(take_source(tokens, example));
+    return example->target && tokens->targets == VKF_TARGETS_TEXT ? take_target(tokens, example) : VKF_OK;
 }
 
 vkf_status vkf_example_tokens_get(void *user, uint32_t index, vkf_example_ids *out_ids)
@@ -109,13 +236,13 @@ vkf_status vkf_example_tokens_get(void *user, uint32_t index, vkf_example_ids *o
     const vkf_example *example = NULL;
     VKF_RETURN_IF_ERROR(vkf_examples_get(tokens->examples, index, &example));
     tokens->source.count = tokens->target.count = 0;
-    vkf_status status = take_source(tokens, example);
-    if (status == VKF_OK && example->target && !tokens->class_targets)
-        status = take_target(tokens, example);
+    if (tokens->targets == VKF_TARGETS_TAGS)
+        VKF_RETURN_IF_ERROR(take_classes(tokens, example, index));
+    const vkf_status status = take_tokens(tokens, example);
     if (status != VKF_OK)
         return fail_example(tokens, index, status, "cannot be turned into tokens");
-    if (example->target && tokens->class_targets)
-        VKF_RETURN_IF_ERROR(take_label(tokens, example, index));
+    if (tokens->targets == VKF_TARGETS_CLASS)
+        VKF_RETURN_IF_ERROR(add_class(tokens, index, example->target, example->target_bytes, &tokens->target));
     *out_ids = (vkf_example_ids){tokens->source.ids, tokens->target.ids, (uint32_t)tokens->source.count,
                                  (uint32_t)tokens->target.count};
     return VKF_OK;
@@ -126,6 +253,9 @@ void vkf_example_tokens_clear(vkf_example_tokens *tokens)
     if (tokens->host) {
         vkf__free(tokens->host, tokens->source.ids);
         vkf__free(tokens->host, tokens->target.ids);
+        vkf__free(tokens->host, tokens->classes.ids);
+        vkf__free(tokens->host, tokens->words.text);
+        vkf__free(tokens->host, tokens->words.begins);
     }
     *tokens = (vkf_example_tokens){0};
 }

@@ -4,11 +4,10 @@
 
 #include "train/train_config.h"
 
-// Makes the directory `path`: an encoder-decoder with the sizes of the config and the vocabulary.json of its tokenizer.
-// Weights are drawn by the config's seed as torch.nn.Transformer draws them: matrices from Xavier's uniform
-// distribution (Glorot and Bengio 2010), norms 1 and 0; embeddings are normal with the deviation d_model^-0.5, which
-// the factor sqrt(d_model) before the first layer makes 1. Statuses: FILE, FORMAT, INVALID_ARGUMENT (vocabularies that
-// cannot share an embedding), OUT_OF_HOST_MEMORY.
+// Makes the directory `path`: config.json and model.safetensors with the sizes of the config, and its tokenizer's
+// files. The weights are drawn by the config's seed: see train/new_weights.h. Statuses: FILE, FORMAT, INVALID_ARGUMENT
+// (vocabularies that cannot share an embedding), UNSUPPORTED (the tokenizer has no token that such a model needs),
+// OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_new_model_write(const vkf__host *host, const vkf_train_config *config, const char *path);
 
 #endif

@@ -25,6 +25,16 @@ typedef enum vkf_train_schedule {
 
 typedef enum vkf_train_parameters { VKF_TRAIN_ALL = 0, VKF_TRAIN_HEAD, VKF_TRAIN_LORA } vkf_train_parameters;
 typedef enum vkf_train_dtype { VKF_TRAIN_F32 = 0, VKF_TRAIN_F16, VKF_TRAIN_BF16 } vkf_train_dtype;
+// TRANSFORMER is torch.nn.Transformer with a vocabulary.json, the others are families of Hugging Face's transformers:
+// decoders, an encoder that fills in masked words, and an encoder-decoder.
+typedef enum vkf_train_model_type {
+    VKF_TRAIN_TRANSFORMER = 0,
+    VKF_TRAIN_GPT2,
+    VKF_TRAIN_LLAMA,
+    VKF_TRAIN_BERT,
+    VKF_TRAIN_BART,
+    VKF_TRAIN_MODEL_TYPE_COUNT,
+} vkf_train_model_type;
 typedef enum vkf_train_activation { VKF_TRAIN_RELU = 0, VKF_TRAIN_GELU } vkf_train_activation;
 
 typedef struct vkf_train_texts {
@@ -41,7 +51,9 @@ typedef struct vkf_train_config {
     char *model, *tokenizer, *output;
     vkf_train_texts train, heldout;
     uint32_t max_bad_lines, max_line_bytes;
-    uint32_t d_model, nhead, dim_feedforward, num_encoder_layers, num_decoder_layers, max_source_len, max_len;
+    uint32_t model_type;
+    uint32_t d_model, nhead, num_kv_heads, dim_feedforward, num_encoder_layers, num_decoder_layers;
+    uint32_t max_source_len, max_len;
     uint32_t activation;
     bool norm_first, share_embed, tie_proj;
     uint32_t optimizer, schedule;

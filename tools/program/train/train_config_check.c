@@ -1,5 +1,8 @@
 // Checks settings against each other.
 #include "train/train_config.h"
+
+#include <stdio.h>
+
 #include "train/train_values.h"
 
 static bool is_given(const vkf_train_config *config, vkf_train_key key)
@@ -18,9 +21,8 @@ static vkf_status fail_key(const vkf_train_config *config, vkf_train_key key, co
 // Settings that change nothing unless a condition holds: whoever gives one believes otherwise.
 static vkf_status check_useful(const vkf_train_config *config)
 {
-    const bool new_model = !config->model, heldout = config->heldout.count > 0;
+    const bool heldout = config->heldout.count > 0;
     const bool sgd = config->optimizer == VKF_TRAIN_SGD, lora = config->parameters == VKF_TRAIN_LORA;
-    const char *beside_model = "says nothing of a model that is there already: leave it out, or leave out 'model'";
     const char *not_sgd = "says nothing to sgd", *only_lora = "says nothing unless 'parameters' is \"lora\"";
     const char *only_heldout = "wants held-out examples: give 'data.heldout' (--heldout)";
     const struct {
@@ -28,18 +30,6 @@ static vkf_status check_useful(const vkf_train_config *config)
         bool useful;
         const char *problem;
     } rules[] = {
-        {VKF_TRAIN_TOKENIZER, new_model, beside_model},
-        {VKF_TRAIN_D_MODEL, new_model, beside_model},
-        {VKF_TRAIN_NHEAD, new_model, beside_model},
-        {VKF_TRAIN_DIM_FEEDFORWARD, new_model, beside_model},
-        {VKF_TRAIN_ENCODER_LAYERS, new_model, beside_model},
-        {VKF_TRAIN_DECODER_LAYERS, new_model, beside_model},
-        {VKF_TRAIN_MAX_SOURCE_LEN, new_model, beside_model},
-        {VKF_TRAIN_MAX_LEN, new_model, beside_model},
-        {VKF_TRAIN_ACTIVATION, new_model, beside_model},
-        {VKF_TRAIN_NORM_FIRST, new_model, beside_model},
-        {VKF_TRAIN_SHARE_EMBED, new_model, beside_model},
-        {VKF_TRAIN_TIE_PROJ, new_model, beside_model},
         {VKF_TRAIN_BETAS, !sgd, not_sgd},
         {VKF_TRAIN_EPS, !sgd, not_sgd},
         {VKF_TRAIN_MOMENTUM, sgd, "says nothing unless 'optimizer.name' is \"sgd\""},
@@ -55,22 +45,72 @@ static vkf_status check_useful(const vkf_train_config *config)
     return VKF_OK;
 }
 
+#define OF(type) (1u << VKF_TRAIN_##type)
+#define ENCODERS (OF(TRANSFORMER) | OF(BERT) | OF(BART))
+#define DECODERS (OF(TRANSFORMER) | OF(GPT2) | OF(LLAMA) | OF(BART))
+#define ALL_TYPES ((1u << VKF_TRAIN_MODEL_TYPE_COUNT) - 1)
+
+// What is said of a new model, and of which types: these need it, or else may have it.
+static const struct new_model_key {
+    vkf_train_key key;
+    unsigned needed, possible;
+} new_model_keys[] = {
+    {VKF_TRAIN_TOKENIZER, ALL_TYPES, ALL_TYPES},
+    {VKF_TRAIN_MODEL_TYPE, 0, ALL_TYPES},
+    {VKF_TRAIN_D_MODEL, ALL_TYPES, ALL_TYPES},
+    {VKF_TRAIN_NHEAD, ALL_TYPES, ALL_TYPES},
+    {VKF_TRAIN_KV_HEADS, 0, OF(LLAMA)},
+    {VKF_TRAIN_DIM_FEEDFORWARD, ALL_TYPES, ALL_TYPES},
+    {VKF_TRAIN_ENCODER_LAYERS, ENCODERS, ENCODERS},
+    {VKF_TRAIN_DECODER_LAYERS, DECODERS, DECODERS},
+    {VKF_TRAIN_MAX_SOURCE_LEN, OF(TRANSFORMER) | OF(BERT), OF(TRANSFORMER) | OF(BERT)},
+    {VKF_TRAIN_MAX_LEN, DECODERS, DECODERS}, // of both sides of BART
+    {VKF_TRAIN_ACTIVATION, 0, ALL_TYPES},
+    {VKF_TRAIN_NORM_FIRST, 0, OF(TRANSFORMER)},
+    {VKF_TRAIN_SHARE_EMBED, 0, OF(TRANSFORMER)},
+    {VKF_TRAIN_TIE_PROJ, 0, OF(TRANSFORMER) | OF(LLAMA)}, // the others' always is
+};
+
+#define NEW_MODEL_KEYS (sizeof new_model_keys / sizeof new_model_keys[0])
+
+static vkf_status check_no_new_model(const vkf_train_config *config)
+{
+    for (size_t i = 0; i < NEW_MODEL_KEYS; i++)
+        if (is_given(config, new_model_keys[i].key))
+            return fail_key(config, new_model_keys[i].key,
+                            "says nothing of a model that is there already: leave it out, or leave out 'model'");
+    return VKF_OK;
+}
+
+static vkf_status check_new_model_keys(const vkf_train_config *config)
+{
+    char useless[80];
+    const unsigned type = 1u << config->model_type;
+    (void)snprintf(useless, sizeof useless, "says nothing of a new model of 'new_model.type' \"%s\"",
+                   vkf_train_choice(VKF_TRAIN_KIND_MODEL_TYPE, config->model_type));
+    for (size_t i = 0; i < NEW_MODEL_KEYS; i++) {
+        const struct new_model_key *k = &new_model_keys[i];
+        if (is_given(config, k->key) && !(k->possible & type))
+            return fail_key(config, k->key, useless);
+        if (!is_given(config, k->key) && (k->needed & type))
+            return fail_key(config, k->key, "is missing, and a new model needs it");
+    }
+    return VKF_OK;
+}
+
 static vkf_status check_new_model(const vkf_train_config *config)
 {
-    static const vkf_train_key wanted[] = {VKF_TRAIN_D_MODEL,        VKF_TRAIN_NHEAD,   VKF_TRAIN_DIM_FEEDFORWARD,
-                                           VKF_TRAIN_MAX_SOURCE_LEN, VKF_TRAIN_MAX_LEN, VKF_TRAIN_TOKENIZER};
     if (!is_given(config, VKF_TRAIN_D_MODEL))
         return fail_key(config, VKF_TRAIN_MODEL,
                         "is missing; for a new model give its sizes, from "
                         "'new_model.d_model' (--d-model) on");
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if (!is_given(config, wanted[i]))
-            return fail_key(config, wanted[i], "is missing, and a new model needs it");
-    if (config->num_encoder_layers == 0 || config->num_decoder_layers == 0)
-        return fail_key(config, config->num_encoder_layers == 0 ? VKF_TRAIN_ENCODER_LAYERS : VKF_TRAIN_DECODER_LAYERS,
-                        "is 0 or missing, and a new model has an encoder and a decoder");
+    VKF_RETURN_IF_ERROR(check_new_model_keys(config));
     if (config->d_model % config->nhead != 0)
         return fail_key(config, VKF_TRAIN_D_MODEL, "is no multiple of 'new_model.nhead' (--nhead)");
+    if (config->num_kv_heads > 0 && config->nhead % config->num_kv_heads != 0)
+        return fail_key(config, VKF_TRAIN_NHEAD, "is no multiple of 'new_model.num_kv_heads' (--kv-heads)");
+    if (config->model_type == VKF_TRAIN_LLAMA && config->d_model / config->nhead % 2 != 0)
+        return fail_key(config, VKF_TRAIN_D_MODEL, "gives each head an odd width, and its positions turn pairs");
     if (config->parameters != VKF_TRAIN_ALL)
         return fail_key(config, VKF_TRAIN_PARAMETERS, "must be \"all\" for a new model, in which nothing is learned");
     return VKF_OK;
@@ -78,9 +118,8 @@ static vkf_status check_new_model(const vkf_train_config *config)
 
 vkf_status vkf_train_config_check(const vkf_train_config *config)
 {
+    VKF_RETURN_IF_ERROR(config->model ? check_no_new_model(config) : check_new_model(config));
     VKF_RETURN_IF_ERROR(check_useful(config));
-    if (!config->model)
-        VKF_RETURN_IF_ERROR(check_new_model(config));
     if (config->train.count == 0)
         return fail_key(config, VKF_TRAIN_TRAIN, "is missing: there is nothing to learn from");
     if (!config->output)

@@ -6,35 +6,82 @@
 #include "io/file.h"
 #include "io/path.h"
 #include "model/labels.h"
+#include "model/tokenizer_config.h"
 
-#define IGNORED_LABEL (-100)
 #define ROOM_FACTOR 2 // how much larger the trainer's room may be than what a batch has
+
+// What a task takes from examples.
+static const struct task_facts {
+    vkf_example_kind lines;
+    vkf_example_targets targets;
+    bool has_targets;   // an example has something to learn beside its source
+    bool label_a_token; // there is a label for each token of a source
+} task_facts[VKF_TASK_COUNT] = {
+    [VKF_TASK_TRANSLATE] = {VKF_EXAMPLE_PAIR, VKF_TARGETS_TEXT, true, false},
+    [VKF_TASK_CONTINUE] = {VKF_EXAMPLE_TEXT, VKF_TARGETS_TEXT, false, false},
+    [VKF_TASK_CLASSIFY] = {VKF_EXAMPLE_CLASS, VKF_TARGETS_CLASS, true, false},
+    [VKF_TASK_EMBED] = {VKF_EXAMPLE_PAIR, VKF_TARGETS_TEXT, true, false},
+    [VKF_TASK_TAG] = {VKF_EXAMPLE_TAGS, VKF_TARGETS_TAGS, true, true},
+    [VKF_TASK_FILL] = {VKF_EXAMPLE_TEXT, VKF_TARGETS_MASKABLE, true, true},
+};
+
+static const struct task_facts *facts_of(const vkf_train_words *words)
+{
+    return &task_facts[words->task];
+}
 
 // ---- words
 
+static vkf_status task_of_encoder(const vkf__host *host, const vkf_model_config *config, vkf_train_task *out_task)
+{
+    static const vkf_train_task tasks[VKF_HEAD_COUNT] = {
+        [VKF_HEAD_NONE] = VKF_TASK_EMBED,
+        [VKF_HEAD_SEQUENCE_CLASSIFICATION] = VKF_TASK_CLASSIFY,
+        [VKF_HEAD_TOKEN_CLASSIFICATION] = VKF_TASK_TAG,
+        [VKF_HEAD_MASKED_LM] = VKF_TASK_FILL,
+    };
+    if (config->head == VKF_HEAD_QUESTION_ANSWERING)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "the model's head finds answers in texts, which is not trained here");
+    *out_task = tasks[config->head];
+    if (*out_task == VKF_TASK_CLASSIFY && (config->head_regression || config->head_multi_label))
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "the model's head gives values or several classes at once, and what is trained here is one "
+                         "class of several");
+    return config->lower_case
+               ? vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                           "the model puts texts into lower case beside its tokenizer: make the data so, and take "
+                           "do_lower_case out of its sentence_bert_config.json")
+               : VKF_OK;
+}
+
 static vkf_status task_of(const vkf__host *host, const vkf_model_config *config, vkf_train_task *out_task)
 {
-    static const char *const heads[VKF_HEAD_COUNT] = {"", "", "classes of tokens", "answers", "masked words"};
-    if (config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER) {
-        *out_task = config->kind == VKF_MODEL_SEQ2SEQ ? VKF_TASK_TRANSLATE : VKF_TASK_CONTINUE;
+    switch (config->kind) {
+    case VKF_MODEL_SEQ2SEQ:
+        *out_task = VKF_TASK_TRANSLATE;
         return VKF_OK;
+    case VKF_MODEL_DECODER:
+        *out_task = VKF_TASK_CONTINUE;
+        return VKF_OK;
+    case VKF_MODEL_ENCODER:
+        return task_of_encoder(host, config, out_task);
+    default:
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "the model reads sequences that are no text, which no line says");
     }
-    if (config->kind == VKF_MODEL_ENCODER && config->head <= VKF_HEAD_SEQUENCE_CLASSIFICATION) {
-        *out_task = config->head == VKF_HEAD_NONE ? VKF_TASK_EMBED : VKF_TASK_CLASSIFY;
-        if (config->head_regression || config->head_multi_label)
-            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                             "the model's head gives values or several classes at once, and what is trained here is "
-                             "one class of several");
-        return config->lower_case
-                   ? vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                               "the model puts texts into lower case beside its tokenizer: make the data so, and take "
-                               "do_lower_case out of its sentence_bert_config.json")
-                   : VKF_OK;
-    }
-    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                     "the model has a head for %s, which lines of examples do not say; vkf_trainer_step() of the "
-                     "library trains it",
-                     config->kind == VKF_MODEL_ENCODER ? heads[config->head] : "sequences that are no text");
+}
+
+static vkf_status find_mask(vkf_train_words *words, const char *directory)
+{
+    vkf__tokenizer_config tokens;
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(words->host, directory, &words->tokenizer->parts, &tokens));
+    words->mask_id = tokens.special.mask_id;
+    if (words->mask_id >= 0 && (uint32_t)words->mask_id < words->config->source_vocab)
+        return VKF_OK;
+    return vkf__fail(words->host, VKF_ERROR_UNSUPPORTED,
+                     "%s: the model fills in masked words, but its tokenizer has no mask token (mask_token in "
+                     "tokenizer_config.json)",
+                     directory);
 }
 
 static vkf_status load_words(vkf_train_words *words, const char *directory)
@@ -55,8 +102,10 @@ static vkf_status load_words(vkf_train_words *words, const char *directory)
                           directory));
     else
         VKF_TRY(vkf_tokenizer_load(&desc, directory, &words->tokenizer));
-    if (words->task == VKF_TASK_CLASSIFY)
+    if (words->task == VKF_TASK_CLASSIFY || words->task == VKF_TASK_TAG)
         VKF_TRY(vkf__labels_load(host, directory, &words->labels, &words->label_count));
+    if (words->task == VKF_TASK_FILL)
+        VKF_TRY(find_mask(words, directory));
 fail:
     vkf__free(host, path);
     vkf__free(host, marian);
@@ -83,25 +132,20 @@ void vkf_train_words_free(vkf_train_words *words)
 
 // ---- batches
 
-static bool has_targets(const vkf_train_words *words)
-{
-    return words->task != VKF_TASK_CONTINUE;
-}
-
 static vkf_batches_desc batches_of(vkf_train_data *data, const vkf_train_config *config)
 {
     const vkf_train_words *words = data->words;
     const vkf_model_config *model = words->config;
     const bool decoder = words->task == VKF_TASK_CONTINUE;
-    const uint32_t source = decoder                                                          ? model->max_target_len
+    const uint32_t source = decoder                                                    ? model->max_target_len
                             : words->task == VKF_TASK_EMBED && model->truncate_len > 0 ? model->truncate_len
-                                                                                             : model->max_source_len;
+                                                                                       : model->max_source_len;
     const int32_t pad = model->pad_id > 0 ? model->pad_id : 0;
     return (vkf_batches_desc){
         .example_count = vkf_examples_count(data->examples),
         .ids = vkf_example_tokens_get,
         .ids_user = &data->tokens,
-        .has_targets = has_targets(words),
+        .has_targets = facts_of(words)->has_targets,
         .max_tokens = config->batch_tokens,
         .max_rows = config->batch_rows,
         .max_source_len = source,
@@ -109,7 +153,7 @@ static vkf_batches_desc batches_of(vkf_train_data *data, const vkf_train_config 
                           : words->task == VKF_TASK_EMBED   ? source
                                                             : 0,
         .source_pad_id = pad,
-        .target_pad_id = pad,
+        .target_pad_id = facts_of(words)->label_a_token ? VKF_IGNORED_LABEL : pad,
         .seed = config->seed,
     };
 }
@@ -153,12 +197,12 @@ static void fit_sizes(vkf_train_data *data)
         sizes->target_len = longer(sizes->source_len, 2) - 1;
         sizes->source_len = 0;
         break;
-    case VKF_TASK_CLASSIFY:
-        sizes->target_len = 0;
-        break;
     case VKF_TASK_EMBED:
         sizes->rows *= 2;
         sizes->source_len = longer(sizes->source_len, sizes->target_len);
+        sizes->target_len = 0;
+        break;
+    default:
         sizes->target_len = 0;
         break;
     }
@@ -168,7 +212,8 @@ static vkf_status make_slots(vkf_train_data *data, uint32_t count)
 {
     const vkf__host *host = data->words->host;
     const vkf_batch_sizes *sizes = &data->sizes;
-    const size_t row = sizes->source_len + 2 * (size_t)sizes->target_len + 2; // with a length, and a label of a class
+    const size_t labels = facts_of(data->words)->label_a_token ? sizes->source_len : (size_t)sizes->target_len + 1;
+    const size_t row = (size_t)sizes->source_len + 1 + sizes->target_len + labels; // with a length
     VKF_ALLOC_OR_RETURN(host, data->slots, count);
     data->slot_count = count;
     for (uint32_t i = 0; i < count; i++)
@@ -189,17 +234,23 @@ static void warn_of_left_out(const vkf_train_data *data)
              count, vkf_examples_count(data->examples), place.path, place.line);
 }
 
+// A model may have more rows in its table than its tokenizer has tokens.
+static vkf_masking masking_of(const vkf_train_words *words, uint64_t seed)
+{
+    const uint32_t tokens = vkf_tokenizer_vocab_size(words->tokenizer), rows = words->config->source_vocab;
+    return (vkf_masking){words->mask_id, tokens < rows ? tokens : rows, seed};
+}
+
 vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
                                const vkf_train_texts *paths, uint32_t slots, const vkf_ranks *ranks,
                                vkf_train_data *out_data)
 {
-    static const vkf_example_kind kinds[] = {VKF_EXAMPLE_PAIR, VKF_EXAMPLE_TEXT, VKF_EXAMPLE_CLASS, VKF_EXAMPLE_PAIR};
     vkf_train_data *data = out_data;
     *data = (vkf_train_data){.words = words};
     const vkf_examples_desc desc = {
         .paths = (const char *const *)paths->items,
         .path_count = paths->count,
-        .kind = kinds[words->task],
+        .kind = facts_of(words)->lines,
         .max_line_bytes = config->max_line_bytes,
         .max_bad_lines = config->max_bad_lines,
     };
@@ -210,13 +261,15 @@ vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_con
         .examples = data->examples,
         .tokenizer = words->tokenizer,
         .tables = words->has_tables ? &words->tables : NULL,
-        .class_targets = words->task == VKF_TASK_CLASSIFY,
+        .targets = facts_of(words)->targets,
         .labels = (const char *const *)words->labels,
         .label_count = words->label_count,
         .first_target_id = translates ? words->config->bos_id : -1,
-        .last_target_id = ends || words->has_tables ? words->config->eos_id : -1,
+        .last_target_id = ends || translates ? words->config->eos_id : -1,
         .ends_sources = ends,
     };
+    if (words->task == VKF_TASK_FILL)
+        data->masking = masking_of(words, config->seed);
     VKF_RETURN_IF_ERROR(make_batches(data, config, ranks));
     warn_of_left_out(data);
     fit_sizes(data);
@@ -245,7 +298,7 @@ static void put_shifted(const int32_t *ids, uint32_t count, uint32_t len, int32_
     for (uint32_t i = 0; i < len; i++) {
         const bool followed = i + 1 < count;
         out_ids[i] = i < count ? ids[i] : pad_id;
-        out_labels[i] = followed ? ids[i + 1] : IGNORED_LABEL;
+        out_labels[i] = followed ? ids[i + 1] : VKF_IGNORED_LABEL;
     }
 }
 
@@ -299,14 +352,30 @@ static void put_sources(const vkf_train_slot *slot, const vkf_batch *from, int32
 static void put_partners(vkf_train_slot *slot, const vkf_batch *from, int32_t pad_id)
 {
     const vkf_train_batch *batch = &slot->batch;
-    put_rows((int32_t *)batch->source_ids + (size_t)from->rows * batch->source_len, batch->source_len,
-             from->target_ids, from->rows, from->target_len, pad_id);
+    put_rows((int32_t *)batch->source_ids + (size_t)from->rows * batch->source_len, batch->source_len, from->target_ids,
+             from->rows, from->target_len, pad_id);
     put_lengths((int32_t *)batch->source_lengths + from->rows, from->target_lengths, from->rows);
     slot->batch.labels = NULL;
 }
 
-static void fill_slot(const vkf_train_words *words, const vkf_batch *from, vkf_train_slot *slot)
+static void put_token_labels(const vkf_train_slot *slot, const vkf_batch *from)
 {
+    put_rows((int32_t *)slot->batch.labels, slot->batch.source_len, from->target_ids, from->rows, from->target_len,
+             VKF_IGNORED_LABEL);
+}
+
+static void mask_rows(const vkf_masking *masking, const vkf_batch *from, uint32_t epoch, const vkf_train_slot *slot)
+{
+    const vkf_train_batch *batch = &slot->batch;
+    for (uint32_t row = 0; row < batch->batch; row++)
+        vkf_masking_apply(masking, epoch, from->examples[row], from->source_lengths[row],
+                          (int32_t *)batch->source_ids + (size_t)row * batch->source_len,
+                          (int32_t *)batch->labels + (size_t)row * batch->source_len);
+}
+
+static void fill_slot(const vkf_train_data *data, const vkf_batch *from, uint32_t epoch, vkf_train_slot *slot)
+{
+    const vkf_train_words *words = data->words;
     const int32_t pad = words->config->pad_id > 0 ? words->config->pad_id : 0;
     switch (words->task) {
     case VKF_TASK_TRANSLATE:
@@ -328,6 +397,13 @@ static void fill_slot(const vkf_train_words *words, const vkf_batch *from, vkf_t
         put_sources(slot, from, pad);
         put_partners(slot, from, pad);
         break;
+    default:
+        begin_slot(slot, from->rows, from->source_len, 0);
+        put_sources(slot, from, pad);
+        put_token_labels(slot, from);
+        if (words->task == VKF_TASK_FILL)
+            mask_rows(&data->masking, from, epoch, slot);
+        break;
     }
 }
 
@@ -335,8 +411,8 @@ vkf_status vkf_train_data_take(vkf_train_data *data, uint64_t number, uint32_t s
 {
     const vkf_batch *batch = NULL;
     VKF_RETURN_IF_ERROR(vkf_batches_get(data->batches, number, &batch));
-    fill_slot(data->words, batch, &data->slots[slot]);
-    const bool classes = data->words->task == VKF_TASK_CLASSIFY;
-    data->slots[slot].tokens = batch->source_tokens + (classes ? 0 : batch->target_tokens);
+    fill_slot(data, batch, (uint32_t)(number / vkf_batches_per_epoch(data->batches)), &data->slots[slot]);
+    const bool texts = facts_of(data->words)->targets == VKF_TARGETS_TEXT;
+    data->slots[slot].tokens = batch->source_tokens + (texts ? batch->target_tokens : 0);
     return VKF_OK;
 }

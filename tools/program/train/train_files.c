@@ -6,15 +6,13 @@
 //   train.json       the settings that were given, to repeat the run
 //   log.jsonl        see train/train_log.h
 //   train.html       the log as pictures
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/directories.h"
-#include "io/file.h"
 #include "io/new_file.h"
 #include "io/path.h"
 #include "output/make_directories.h"
+#include "train/train_json.h"
 #include "train/train_page.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
@@ -31,23 +29,6 @@ vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out
 
 // ---- before the run
 
-static vkf_status write_settings(const vkf__host *host, const vkf_train_config *config)
-{
-    vkf_status status = VKF_OK;
-    json_t *root = vkf_train_config_json(config);
-    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
-    char *path = NULL;
-    if (!text)
-        VKF_TRY(vkf__no_memory(host, __func__, 1, 1));
-    VKF_TRY(vkf__path_join(host, config->output, "train.json", &path));
-    VKF_TRY(vkf__file_write(host, path, text, strlen(text)));
-fail:
-    vkf__free(host, path);
-    free(text); // jansson's own
-    json_decref(root);
-    return status;
-}
-
 vkf_status vkf_train_settle_directory(const vkf_train_options *options)
 {
     const char *output = options->config.output;
@@ -60,7 +41,9 @@ vkf_status vkf_train_settle_directory(const vkf_train_options *options)
                          "%s has checkpoints of an earlier run: --resume goes on from the last one; for a new run give "
                          "another directory",
                          output);
-    return options->check_gradients ? VKF_OK : write_settings(&options->host, &options->config);
+    if (options->check_gradients)
+        return VKF_OK;
+    return vkf_train_json_write(&options->host, vkf_train_config_json(&options->config), output, "train.json");
 }
 
 // ---- going on

@@ -37,13 +37,16 @@
       "broken lines that are left out")                                                                               \
     X(MAX_LINE_BYTES, "data", "max_line_bytes", "max-line-bytes", U32, max_line_bytes, 16, 1 << 28,                   \
       "a longer line is broken")                                                                                      \
+    X(MODEL_TYPE, "new_model", "type", "model-type", MODEL_TYPE, model_type, 0, 0, "what a new model is")             \
     X(D_MODEL, "new_model", "d_model", "d-model", U32, d_model, 1, 1 << 20, "width of a new model")                   \
     X(NHEAD, "new_model", "nhead", "nhead", U32, nhead, 1, 1 << 20, "its heads")                                      \
+    X(KV_HEADS, "new_model", "num_kv_heads", "kv-heads", U32, num_kv_heads, 1, 1 << 20,                               \
+      "heads of its keys and values, where these are fewer")                                                          \
     X(DIM_FEEDFORWARD, "new_model", "dim_feedforward", "dim-feedforward", U32, dim_feedforward, 1, 1 << 20,           \
       "width of its feed-forward")                                                                                    \
-    X(ENCODER_LAYERS, "new_model", "num_encoder_layers", "encoder-layers", U32, num_encoder_layers, 0, 1024,          \
+    X(ENCODER_LAYERS, "new_model", "num_encoder_layers", "encoder-layers", U32, num_encoder_layers, 1, 1024,          \
       "its layers")                                                                                                   \
-    X(DECODER_LAYERS, "new_model", "num_decoder_layers", "decoder-layers", U32, num_decoder_layers, 0, 1024,          \
+    X(DECODER_LAYERS, "new_model", "num_decoder_layers", "decoder-layers", U32, num_decoder_layers, 1, 1024,          \
       "its layers")                                                                                                   \
     X(MAX_SOURCE_LEN, "new_model", "max_source_len", "max-source-len", U32, max_source_len, 1, 1 << 20,               \
       "tokens of a source")                                                                                           \
@@ -77,6 +80,7 @@ typedef enum vkf_train_kind {
     VKF_TRAIN_KIND_BOOL,
     VKF_TRAIN_KIND_DTYPE, // from here on the name of one of several: uint32_t
     VKF_TRAIN_KIND_PARAMETERS,
+    VKF_TRAIN_KIND_MODEL_TYPE,
     VKF_TRAIN_KIND_ACTIVATION,
     VKF_TRAIN_KIND_OPTIMIZER,
     VKF_TRAIN_KIND_SCHEDULE,

@@ -7,8 +7,8 @@
 #include "training/trainer.h"
 
 // The parameters of heads, as the families name them.
-static const char *const head_patterns[] = {"classifier*", "pre_classifier*", "score*",        "lm_head*",
-                                            "qa_outputs*", "generator*",      "cls.predictions*", "vocab_*"};
+static const char *const head_patterns[] = {"classifier*", "pre_classifier*",  "score*",  "lm_head*", "qa_outputs*",
+                                            "generator*",  "cls.predictions*", "vocab_*", "head.*",   "decoder.bias"};
 
 #define HEAD_PATTERNS (sizeof head_patterns / sizeof head_patterns[0])
 

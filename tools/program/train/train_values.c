@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_CHOICES 4
+#define MAX_CHOICES 5
 
 const vkf_train_row vkf_train_rows[VKF_TRAIN_KEY_COUNT] = {
 #define X(id, section, key, flag, kind, member, min, max, help) \
@@ -18,6 +18,7 @@ const vkf_train_row vkf_train_rows[VKF_TRAIN_KEY_COUNT] = {
 static const char *const choices[VKF_TRAIN_KIND_COUNT][MAX_CHOICES] = {
     [VKF_TRAIN_KIND_DTYPE] = {"f32", "f16", "bf16"},
     [VKF_TRAIN_KIND_PARAMETERS] = {"all", "head", "lora"},
+    [VKF_TRAIN_KIND_MODEL_TYPE] = {"transformer", "gpt2", "llama", "bert", "bart"},
     [VKF_TRAIN_KIND_ACTIVATION] = {"relu", "gelu"},
     [VKF_TRAIN_KIND_OPTIMIZER] = {"adamw", "adam", "sgd"},
     [VKF_TRAIN_KIND_SCHEDULE] = {"constant", "linear", "cosine", "paper"},
@@ -37,6 +38,11 @@ void vkf_train_key_name(vkf_train_key key, char out_name[VKF_TRAIN_NAME_BYTES])
 {
     const vkf_train_row *row = &vkf_train_rows[key];
     (void)snprintf(out_name, VKF_TRAIN_NAME_BYTES, "%s%s%s", row->section, row->section[0] ? "." : "", row->key);
+}
+
+const char *vkf_train_choice(vkf_train_kind kind, uint32_t choice)
+{
+    return choices[kind][choice];
 }
 
 static void list_choices(vkf_train_kind kind, char out_text[VKF_TRAIN_EXPECTED_BYTES])
@@ -254,6 +260,6 @@ json_t *vkf_train_value_json(const vkf_train_config *config, vkf_train_key key)
     case VKF_TRAIN_KIND_BOOL:
         return json_boolean(*(const bool *)member);
     default:
-        return json_string(choices[row->kind][*(const uint32_t *)member]);
+        return json_string(vkf_train_choice(row->kind, *(const uint32_t *)member));
     }
 }

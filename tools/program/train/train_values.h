@@ -23,6 +23,9 @@ void vkf_train_key_name(vkf_train_key key, char out_name[VKF_TRAIN_NAME_BYTES]);
 // Writes what a value must be: "a number from 0 to 1".
 void vkf_train_expected(vkf_train_key key, char out_text[VKF_TRAIN_EXPECTED_BYTES]);
 
+// The name of a choice, of a kind from DTYPE on.
+const char *vkf_train_choice(vkf_train_kind kind, uint32_t choice);
+
 // Statuses, without a message: FORMAT (it is none of what is expected; the config stays as it was),
 // OUT_OF_HOST_MEMORY. A list is replaced.
 VKF_MUST_CHECK vkf_status vkf_train_value_take(vkf_train_config *config, vkf_train_key key, const json_t *value);

@@ -1,0 +1,23 @@
+// What the directory of a new model has beside its weights: config.json and the tokenizer's files.
+#ifndef VKF_PROGRAM_NEW_FILES_H
+#define VKF_PROGRAM_NEW_FILES_H
+
+#include "train/train_config.h"
+
+#define VKF_NEW_DEVIATION 0.02 // of the normal distribution that weights of the families begin with
+
+// Of torch.nn.Transformer, with a vocabulary.json. Statuses: those of vkf_new_model_write().
+VKF_MUST_CHECK vkf_status vkf_new_transformer_files(const vkf__host *host, const vkf_train_config *config,
+                                                    const char *directory);
+
+// Of a family, with a tokenizer.json and the files beside it, under the names and keys of Hugging Face's transformers.
+// Statuses: as above.
+VKF_MUST_CHECK vkf_status vkf_new_family_files(const vkf__host *host, const vkf_train_config *config,
+                                               const char *directory);
+
+// For both: where the directory of the tokenizer has a file, copies it. Whether it has *out_there says, unless it is
+// NULL. Statuses: FILE, FORMAT (it is larger than any such file), OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf_new_file_copy(const vkf__host *host, const vkf_train_config *config, const char *name,
+                                            const char *directory, bool *out_there);
+
+#endif

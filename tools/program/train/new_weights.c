@@ -1,0 +1,204 @@
+// Lists the tensors that a model reads, and draws them.
+#include "train/new_weights.h"
+
+#include <math.h>
+
+#include "io/path.h"
+#include "io/safetensors.h"
+#include "model/family.h"
+#include "model/weight_resolution.h"
+#include "train/new_files.h"
+
+#define NO_ROW UINT64_MAX
+
+typedef enum drawn { DRAWN_ZERO = 0, DRAWN_ONE, DRAWN_UNIFORM, DRAWN_NORMAL } drawn;
+
+// How the elements of a tensor begin.
+typedef struct drawing {
+    drawn how;
+    double bound;      // of NORMAL the deviation
+    uint64_t zero_row; // NO_ROW: none
+} drawing;
+
+typedef struct new_weights {
+    const vkf__host *host;
+    const vkf_train_config *config;
+    vkf_model_config model;
+    const vkf__family *family; // NULL: torch.nn.Transformer
+    vkf__weights weights;      // the slots point into it
+    vkf__weight_slot *slots;   // (slot_count)
+    size_t slot_count;
+    vkf__stored_tensor *tensors; // (count)
+    drawing *drawings;           // (count)
+    size_t count;
+} new_weights;
+
+// ---- how each begins
+
+static bool ends_with(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), bytes = strlen(ending);
+    return length >= bytes && strcmp(name + length - bytes, ending) == 0;
+}
+
+static drawing vector_of(const new_weights *w, const char *name)
+{
+    const bool first = ends_with(name, "linear1.bias"); // as torch.nn.Linear begins
+    if (!w->family && (first || ends_with(name, "linear2.bias")))
+        return (drawing){DRAWN_UNIFORM, 1 / sqrt(first ? w->model.d_model : w->model.dim_feedforward), NO_ROW};
+    return (drawing){ends_with(name, "bias") ? DRAWN_ZERO : DRAWN_ONE, 0, NO_ROW};
+}
+
+static drawing matrix_of(const new_weights *w, const vkf__weight_slot *slot)
+{
+    if (slot->linear)
+        return (drawing){DRAWN_UNIFORM, sqrt(6.0 / ((double)slot->shape[0] + slot->shape[1])), NO_ROW};
+    return (drawing){DRAWN_NORMAL, 1 / sqrt(w->model.d_model), NO_ROW};
+}
+
+static drawing matrix_of_family(const new_weights *w, const vkf__weight_slot *slot)
+{
+    const bool gpt2 = w->config->model_type == VKF_TRAIN_GPT2;
+    const bool pads = !gpt2 && w->model.pad_id >= 0 && slot->target == &w->weights.source_embedding;
+    const double scale = gpt2 && ends_with(slot->name, "c_proj.weight") ? sqrt(2.0 * w->model.num_decoder_layers) : 1;
+    return (drawing){DRAWN_NORMAL, VKF_NEW_DEVIATION / scale, pads ? (uint64_t)w->model.pad_id : NO_ROW};
+}
+
+static drawing drawing_of(const new_weights *w, const vkf__weight_slot *slot)
+{
+    if (slot->rank == 1)
+        return vector_of(w, slot->name);
+    return w->family ? matrix_of_family(w, slot) : matrix_of(w, slot);
+}
+
+// ---- what there is
+
+static size_t list_slots(new_weights *w, vkf__weight_slot *slots)
+{
+    static const vkf__layer_part whole = {0};
+    if (!w->family)
+        return vkf__weight_slots(&w->model, &w->weights, slots);
+    return vkf__family_slots(w->family, w->family->base, NULL, &w->model, &whole, &w->weights, slots);
+}
+
+static void add_tensor(new_weights *w, const vkf__weight_slot *slot)
+{
+    const vkf__shape_in_file shape = vkf__slot_in_file(slot);
+    const uint64_t count = (uint64_t)shape.size[0] * (shape.rank == 2 ? shape.size[1] : 1);
+    w->drawings[w->count] = drawing_of(w, slot);
+    w->tensors[w->count++] = (vkf__stored_tensor){
+        .name = slot->name,
+        .type = VKF_STORED_F32,
+        .rank = shape.rank,
+        .shape = {shape.size[0], shape.rank == 2 ? shape.size[1] : 0},
+        .count = count,
+        .size_bytes = count * sizeof(float),
+    };
+}
+
+// A tensor that slots share is there once.
+static vkf_status list_tensors(new_weights *w)
+{
+    VKF_ALLOC_OR_RETURN(w->host, w->weights.encoder, w->model.num_encoder_layers);
+    VKF_ALLOC_OR_RETURN(w->host, w->weights.decoder, w->model.num_decoder_layers);
+    w->slot_count = list_slots(w, NULL);
+    VKF_ALLOC_OR_RETURN(w->host, w->slots, w->slot_count);
+    VKF_ALLOC_OR_RETURN(w->host, w->tensors, w->slot_count);
+    VKF_ALLOC_OR_RETURN(w->host, w->drawings, w->slot_count);
+    (void)list_slots(w, w->slots);
+    for (size_t i = 0; i < w->slot_count; i++)
+        if (!w->slots[i].tied && w->slots[i].part == 0)
+            add_tensor(w, &w->slots[i]);
+    return VKF_OK;
+}
+
+// ---- random numbers
+
+// splitmix64 (Steele, Lea and Flood 2014): the same numbers everywhere.
+static uint64_t next_bits(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+// Above 0, up to 1.
+static double next_share(uint64_t *state)
+{
+    return (double)((next_bits(state) >> 11) + 1) * 0x1p-53;
+}
+
+static float draw(const drawing *d, uint64_t *state)
+{
+    const double pi = 3.14159265358979323846;
+    switch (d->how) {
+    case DRAWN_ZERO:
+        return 0;
+    case DRAWN_ONE:
+        return 1;
+    case DRAWN_NORMAL: { // Box and Muller 1958
+        const double length = sqrt(-2 * log(next_share(state)));
+        return (float)(d->bound * length * cos(2 * pi * next_share(state)));
+    }
+    case DRAWN_UNIFORM:
+        break;
+    }
+    return (float)(d->bound * (2 * next_share(state) - 1));
+}
+
+// A vkf__tensor_write_fn. Each tensor has numbers of its own, so that the order of the file changes nothing.
+static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
+{
+    const new_weights *w = user;
+    const drawing *d = &w->drawings[index];
+    const vkf__stored_tensor *tensor = &w->tensors[index];
+    const uint64_t columns = tensor->rank == 2 ? tensor->shape[1] : 1;
+    uint64_t state = w->config->seed;
+    float values[256];
+    state = next_bits(&state) + index;
+    state = next_bits(&state);
+    for (uint64_t done = 0; done < tensor->count;) {
+        size_t count = 0;
+        for (; count < sizeof values / sizeof *values && done < tensor->count; count++, done++) {
+            const float value = draw(d, &state);
+            values[count] = done / columns == d->zero_row ? 0 : value;
+        }
+        VKF_RETURN_IF_ERROR(vkf__new_file_write(file, values, count * sizeof *values));
+    }
+    return VKF_OK;
+}
+
+// ---- the file
+
+static vkf_status write_file(new_weights *w, const char *path)
+{
+    json_t *metadata = json_pack("{s:s}", "format", "pt"); // without which transformers does not read it
+    if (!metadata)
+        return vkf__no_memory(w->host, __func__, 1, 1);
+    const vkf_status status =
+        vkf__safetensors_write_made(w->host, path, w->tensors, w->count, metadata, write_tensor, w);
+    json_decref(metadata);
+    return status;
+}
+
+vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *directory)
+{
+    vkf_status status = VKF_OK;
+    new_weights w = {.host = host, .config = config};
+    char *configuration = NULL, *path = NULL;
+    VKF_TRY(vkf__path_join(host, directory, "config.json", &configuration));
+    VKF_TRY(vkf__path_join(host, directory, "model.safetensors", &path));
+    VKF_TRY(vkf__config_load(host, configuration, &w.model, &w.family));
+    VKF_TRY(list_tensors(&w));
+    VKF_TRY(write_file(&w, path));
+fail:
+    vkf__free(host, configuration);
+    vkf__free(host, path);
+    vkf__free(host, w.weights.encoder);
+    vkf__free(host, w.weights.decoder);
+    vkf__free(host, w.slots);
+    vkf__free(host, w.tensors);
+    vkf__free(host, w.drawings);
+    return status;
+}

@@ -1,0 +1,19 @@
+// The weights of a new model.
+#ifndef VKF_PROGRAM_NEW_WEIGHTS_H
+#define VKF_PROGRAM_NEW_WEIGHTS_H
+
+#include "train/train_config.h"
+
+// Writes model.safetensors beside the config.json of the directory: what a model of that configuration reads, under the
+// names that a file of it has. All is drawn by the seed.
+//
+// Of torch.nn.Transformer matrices come from Xavier's uniform distribution (Glorot and Bengio 2010); embeddings are
+// normal with the deviation d_model^-0.5, which the factor sqrt(d_model) before the first layer makes 1. The families
+// begin as in transformers: matrices and embeddings are normal with the deviation 0.02, which for the last matrices of
+// GPT-2's blocks is divided by sqrt(2 n_layer), as so many results add up; rows of padding are 0. Norms are 1 and 0.
+//
+// Statuses: FILE, FORMAT (no such model can be made), OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config,
+                                                const char *directory);
+
+#endif
