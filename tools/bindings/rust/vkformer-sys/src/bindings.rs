@@ -3226,7 +3226,8 @@ pub struct vkf_trainer_desc {
     pub lora_target_count: u32,
     pub lora_targets: *const *const ::std::os::raw::c_char,
     pub exchange: *const vkf_train_exchange,
-    pub reserved: [u32; 56usize],
+    pub mixed_precision: vkf_dtype,
+    pub reserved: [u32; 55usize],
 }
 impl Default for vkf_trainer_desc {
     fn default() -> Self {
@@ -3276,6 +3277,7 @@ pub struct vkf_train_result {
     pub rate: f64,
     pub step: u64,
     pub skipped: bool,
+    pub loss_scale: f32,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
