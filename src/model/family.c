@@ -88,9 +88,10 @@ enum {
     OF_GATE = 1 << 9,    // only models with a gate have it
     UNGATED = 1 << 10,   // only models without a gate have it
     OWN_WORDS = 1 << 11, // only models whose sides have separate word tables have it
-    // In a model that is cut into parts, only the first or the last has it.
+    // In a model that is cut into parts, only one with the first or the last layer of its side has it.
     EMBEDS = 1 << 12,
-    CHOOSES = 1 << 13,
+    ENDS = 1 << 13,
+    CHOOSES = 1 << 14, // the same of the decoder's last layer, whatever the side
 };
 
 // Where the tensor of a role goes, and its shape. Offsets are into vkf__weights, from VKF_WEIGHT_POSITIONS on into
@@ -104,13 +105,13 @@ static const struct role {
 #define OF_STACK(field) offsetof(vkf__stack_weights, field)
 #define OF_LAYER(field) offsetof(vkf__layer_weights, field)
     [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, EMBEDS},
-    [VKF_WEIGHT_TARGET_WORDS] = {OF_MODEL(target_embedding), VOCAB, MODEL, OWN_WORDS},
+    [VKF_WEIGHT_TARGET_WORDS] = {OF_MODEL(target_embedding), VOCAB, MODEL, OWN_WORDS | EMBEDS},
     [VKF_WEIGHT_POSITIONS] = {OF_STACK(positions), POSITIONS, MODEL, IN_F32 | EMBEDS},
     [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, 0},
     [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_STACK(embedding_norm.weight), MODEL, NONE, EMBEDS},
     [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_STACK(embedding_norm.bias), MODEL, NONE, NORM_BIAS | EMBEDS},
-    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_STACK(final_norm.weight), MODEL, NONE, CHOOSES},
-    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_STACK(final_norm.bias), MODEL, NONE, NORM_BIAS | CHOOSES},
+    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_STACK(final_norm.weight), MODEL, NONE, ENDS},
+    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_STACK(final_norm.bias), MODEL, NONE, NORM_BIAS | ENDS},
     [VKF_WEIGHT_HEAD_DENSE] = {OF_MODEL(head_dense.weight), MODEL, MODEL, LINEAR},
     [VKF_WEIGHT_HEAD_DENSE_BIAS] = {OF_MODEL(head_dense.bias), MODEL, NONE, HEAD_BIAS},
     [VKF_WEIGHT_HEAD_NORM_WEIGHT] = {OF_MODEL(head_norm.weight), MODEL, NONE, 0},
@@ -228,6 +229,14 @@ static const char *name_of(const place *p, vkf__weight_role role)
     return is_tied(p, role) ? p->family->weights[VKF_WEIGHT_WORDS] : listed(p, role);
 }
 
+// A table of words that both sides share is wherever one of them begins.
+static bool embeds(const place *p, vkf__weight_role role)
+{
+    const bool shared = role == VKF_WEIGHT_WORDS && p->config->share_embedding;
+    const bool target = p->target || role == VKF_WEIGHT_TARGET_WORDS;
+    return vkf__part_begins(p->part, target) || (shared && vkf__part_begins(p->part, true));
+}
+
 static bool has_role(const place *p, vkf__weight_role role)
 {
     const vkf_model_config *config = p->config;
@@ -244,7 +253,8 @@ static bool has_role(const place *p, vkf__weight_role role)
         {OF_GATE, config->gated},
         {UNGATED, !config->gated},
         {OWN_WORDS, !config->share_embedding},
-        {EMBEDS, vkf__part_embeds(p->part)},
+        {EMBEDS, embeds(p, role)},
+        {ENDS, vkf__part_ends(p->part, p->target)},
         {CHOOSES, vkf__part_chooses(p->part)},
     };
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
@@ -287,7 +297,7 @@ static void fill_slot(vkf__weight_slot *slot, const place *p, vkf__weight_role n
     slot->shape[1] = role->cols == NONE ? 0 : size_of(p->config, &p->stack, role->cols);
     slot->linear = role->traits & LINEAR;
     slot->f32 = role->traits & IN_F32;
-    slot->tied = is_tied(p, number) && vkf__part_embeds(p->part);
+    slot->tied = is_tied(p, number) && vkf__part_begins(p->part, true);
     slot->transposed = slot->linear && p->family->transposed && number >= VKF_WEIGHT_Q;
     slot->as_row = number == VKF_WEIGHT_PROJECTION_BIAS && p->family->bias_as_row;
     slot->layer = number >= VKF_WEIGHT_Q ? p->object : NULL;
@@ -319,7 +329,7 @@ static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
     for (p->layer = 0; p->layer < p->stack.layers; p->layer++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "%s%s%u.", p->base, own ? p->family->decoder_layer : p->family->layer,
-                 p->part->first + p->layer);
+                 vkf__part_layer(p->part, p->target) + p->layer);
         p->prefix = prefix;
         p->object = slots ? &layers[p->layer] : NULL;
         count += add_roles(p, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, slots ? slots + count : NULL);

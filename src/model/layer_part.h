@@ -1,8 +1,12 @@
-// A DECODER that is cut between its layers: each process loads a part of them, and runs go through all parts.
+// A model that generates, cut between its layers: each process loads a part of them, and runs go through all parts.
+// Layers are those of the encoder, if there is one, and then those of the decoder.
 //
 // All parts make the same calls with the same arguments, in the same order. A run takes the hidden states of the part
-// before it, and gives its own to the one behind it. What the last part has chosen it shares with all others, where it
-// stands as if it had been chosen there. So every part knows how far each sequence is, and nobody tells the others.
+// before it, and gives its own to the one behind it. The encoder's run goes through all parts: from its last layer on,
+// what passes is the memory, which every part keeps for its decoder layers. The decoder's runs begin with the part that
+// has its first layer, and parts before that only take what was chosen. What the last part has chosen it shares with
+// all others, where it stands as if it had been chosen there. So every part knows how far each sequence is, and nobody
+// tells the others.
 #ifndef VKF_MODEL_LAYER_PART_H
 #define VKF_MODEL_LAYER_PART_H
 
@@ -22,29 +26,49 @@ typedef struct vkf__part_link {
 } vkf__part_link;
 
 typedef struct vkf__layer_part {
-    uint32_t first, count; // the layers; a count of 0: the model is whole
-    uint32_t total;        // layers of the whole model
+    uint32_t first, count;   // the layers; a count of 0: the model is whole
+    uint32_t encoder, total; // of the whole model: how many layers are the encoder's, and how many there are
     vkf__part_link link;
 } vkf__layer_part;
 
-// Whether this part embeds the tokens, and whether it has what follows the layers and chooses tokens.
-static inline bool vkf__part_embeds(const vkf__layer_part *part)
+// Of the encoder, or with `target` of the decoder: whether this part has its first layer, and with it what comes before
+// the layers, and whether it has its last layer, and with it what follows them.
+static inline bool vkf__part_begins(const vkf__layer_part *part, bool target)
 {
-    return part->count == 0 || part->first == 0;
+    const bool crosses = part->first <= part->encoder && part->first + part->count > part->encoder;
+    return part->count == 0 || (target ? crosses : part->first == 0);
 }
 
+static inline bool vkf__part_ends(const vkf__layer_part *part, bool target)
+{
+    const uint32_t end = part->first + part->count;
+    return part->count == 0 || (target ? end == part->total : part->first < part->encoder && end >= part->encoder);
+}
+
+// Whether this part chooses tokens.
 static inline bool vkf__part_chooses(const vkf__layer_part *part)
 {
-    return part->count == 0 || part->first + part->count == part->total;
+    return vkf__part_ends(part, true);
+}
+
+// The number, in the encoder or with `target` in the decoder, of the first layer that this part has there.
+static inline uint32_t vkf__part_layer(const vkf__layer_part *part, bool target)
+{
+    if (!target)
+        return part->first;
+    return part->first > part->encoder ? part->first - part->encoder : 0;
 }
 
 struct vkf_session;
 struct vkf__session_sizes;
 
-// Before and after a run of these sizes: the hidden states come from the part before, and go to the one behind. Both do
-// nothing in a whole model. Statuses: CANCELLED, and those of vkf_buffer_read() and vkf_buffer_write().
-VKF_MUST_CHECK vkf_status vkf__part_take(struct vkf_session *session, const struct vkf__session_sizes *sizes);
-VKF_MUST_CHECK vkf_status vkf__part_give(struct vkf_session *session, const struct vkf__session_sizes *sizes);
+// Before and after a run of the encoder, or with `target` of the decoder: what it works on comes from the part before,
+// and goes to the one behind. Both do nothing in a whole model. Statuses: CANCELLED, and those of vkf_buffer_read() and
+// vkf_buffer_write().
+VKF_MUST_CHECK vkf_status vkf__part_take(struct vkf_session *session, bool target,
+                                         const struct vkf__session_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__part_give(struct vkf_session *session, bool target,
+                                         const struct vkf__session_sizes *sizes);
 // Makes the last part's bytes those of all parts. Status CANCELLED.
 VKF_MUST_CHECK vkf_status vkf__part_share(const struct vkf_session *session, void *bytes, size_t size_bytes);
 

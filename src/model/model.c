@@ -22,25 +22,39 @@ static vkf_status open_weights(const vkf_context *context, const vkf__host *host
     return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
 }
 
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+// Which layers have a window, from decoder layer `first` of the whole model on.
+static void take_windows(const vkf_model_config *whole, uint32_t first, vkf_model_config *config)
+{
+    const uint32_t most = 32 * sizeof whole->windowed_layers / sizeof(uint32_t);
+    memset(config->windowed_layers, 0, sizeof config->windowed_layers);
+    for (uint32_t i = 0, layer = first; i < config->num_decoder_layers && layer < most; i++, layer++)
+        config->windowed_layers[i / 32] |= (whole->windowed_layers[layer / 32] >> layer % 32 & 1) << i % 32;
+}
+
 // Leaves the configuration with the layers of a part.
 static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, vkf__model_source *s)
 {
     vkf_model_config *config = &s->config;
     const vkf_model_config whole = *config;
-    const uint32_t total = whole.num_decoder_layers, most = 32 * sizeof whole.windowed_layers / sizeof(uint32_t);
-    if (!s->family || !vkf__facts_of(config)->prompts)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "only a DECODER is cut between its layers");
+    const uint32_t encoder = whole.num_encoder_layers, total = encoder + whole.num_decoder_layers;
+    if (!vkf__facts_of(config)->generates)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "only a model that generates is cut between its layers");
     if (s->adapter)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "a model is not cut while an adapter is merged: merge it before");
     if (part->count == 0 || part->first >= total || part->count > total - part->first)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "the model has no layers %u to %u, but %u", part->first,
                          part->first + part->count, total);
     s->part = *part;
+    s->part.encoder = encoder;
     s->part.total = total;
-    config->num_decoder_layers = part->count;
-    memset(config->windowed_layers, 0, sizeof config->windowed_layers);
-    for (uint32_t i = 0, layer = part->first; i < part->count && layer < most; i++, layer++)
-        config->windowed_layers[i / 32] |= (whole.windowed_layers[layer / 32] >> layer % 32 & 1) << i % 32;
+    config->num_encoder_layers = at_most(part->first + part->count, encoder) - at_most(part->first, encoder);
+    config->num_decoder_layers = part->count - config->num_encoder_layers;
+    take_windows(&whole, vkf__part_layer(&s->part, true), config);
     return VKF_OK;
 }
 

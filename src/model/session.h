@@ -276,7 +276,7 @@ VKF_MUST_CHECK vkf_status vkf__session_watch(vkf_model *model, const vkf_session
 
 // The operations of a run with the parameters that were written last.
 double vkf__session_work_flops(const vkf__work *work);
-// Writes the sizes into a group's stages, submits them and waits.
+// Writes the sizes into a group's stages, submits them and waits. A part of a model may have none of them.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);
 // Runs a STEP. `next`, if not NULL, is the STEP that follows unless this one's tokens end everything: where the device

@@ -13,6 +13,7 @@ VKF_MUST_CHECK vkf_status vkf__emit_target_words(vkf_session *session, vkf__stag
                                                  const vkf__session_sizes *sizes);
 VKF_MUST_CHECK vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage,
                                                const vkf__session_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 
 // session_layers.c ---------------------------------------------------------------------------------------------------
 

@@ -123,10 +123,13 @@ static vkf_status end_run(vkf_session *session, uint32_t index)
 
 static vkf_status run_in(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes, uint32_t index)
 {
-    VKF_RETURN_IF_ERROR(vkf__part_take(session, sizes));
-    VKF_RETURN_IF_ERROR(begin_run(session, group, sizes, index));
-    VKF_RETURN_IF_ERROR(end_run(session, index));
-    VKF_RETURN_IF_ERROR(vkf__part_give(session, sizes));
+    const bool target = group != VKF_STAGES_ENCODE;
+    VKF_RETURN_IF_ERROR(vkf__part_take(session, target, sizes));
+    if (session->group_begin[group] < session->group_begin[group + 1]) {
+        VKF_RETURN_IF_ERROR(begin_run(session, group, sizes, index));
+        VKF_RETURN_IF_ERROR(end_run(session, index));
+    }
+    VKF_RETURN_IF_ERROR(vkf__part_give(session, target, sizes));
     return vkf__kept_attention_gather(session, group);
 }
 

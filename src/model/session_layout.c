@@ -136,28 +136,39 @@ uint32_t vkf__ids_row(const vkf_session *session)
     return vkf__ids_lead(session) + session->desc.max_target_len;
 }
 
-static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
+static void lay_out_constants(vkf_session *session, region *r)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf_session_desc *desc = &session->desc;
+    const vkf__layer_part *part = &session->model->part;
+    const vkf__kind_facts *facts = vkf__facts_of(config);
+    vkf__session_spans *s = &session->spans;
+    const bool words = facts->source_ids || facts->generates;
+    const bool embeds = words && (vkf__part_begins(part, false) || vkf__part_begins(part, true));
+    uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
+    if (config->relative_buckets > 0 && config->num_encoder_layers > 0)
+        s->source_bias = append(r, VKF_DTYPE_F32, config->num_heads, desc->max_source_len, desc->max_source_len);
+    if (config->relative_buckets > 0 && config->num_decoder_layers > 0) {
+        uint32_t heads = vkf__stack_of(config, true).heads;
+        s->target_bias = append(r, VKF_DTYPE_F32, heads, desc->max_target_len, desc->max_target_len);
+        s->step_bias = append(r, VKF_DTYPE_F32, heads, desc->max_target_len, 1);
+    }
+    if (config->banned_count > 0)
+        s->lowest = append(r, VKF_DTYPE_F32, 1, 1, 1);
+    if (embeds && config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
+        s->positions = append(r, VKF_DTYPE_F32, longest, config->d_model, 1);
+    if (config->rotary.dim > 0)
+        s->rotary = append(r, VKF_DTYPE_F32, longest, config->rotary.dim, 1);
+    if (config->window_rotary.dim > 0)
+        s->window_rotary = append(r, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
+}
+
+static void lay_out_tokens(vkf_session *session, region *ids)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf_session_desc *desc = &session->desc;
     vkf__session_spans *s = &session->spans;
-    uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
     const vkf__kind_facts *facts = vkf__facts_of(config);
-    if (config->relative_buckets > 0) {
-        uint32_t heads = vkf__stack_of(config, true).heads;
-        s->source_bias =
-            append(constants, VKF_DTYPE_F32, config->num_heads, desc->max_source_len, desc->max_source_len);
-        s->target_bias = append(constants, VKF_DTYPE_F32, heads, desc->max_target_len, desc->max_target_len);
-        s->step_bias = append(constants, VKF_DTYPE_F32, heads, desc->max_target_len, 1);
-    }
-    if (config->banned_count > 0)
-        s->lowest = append(constants, VKF_DTYPE_F32, 1, 1, 1);
-    if ((facts->source_ids || facts->generates) && config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
-        s->positions = append(constants, VKF_DTYPE_F32, longest, config->d_model, 1);
-    if (config->rotary.dim > 0)
-        s->rotary = append(constants, VKF_DTYPE_F32, longest, config->rotary.dim, 1);
-    if (config->window_rotary.dim > 0)
-        s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
     if (facts->source_ids)
         s->source_ids =
             append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, vkf__has_position_ids(config) ? 2 : 1);
@@ -203,7 +214,8 @@ vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_l
         cache = (region){session->caches[i], 0, alignment, cache.overflow};
         lay_out_cache(session, i, &cache);
     }
-    lay_out_tokens(session, &constants, &ids);
+    lay_out_constants(session, &constants);
+    lay_out_tokens(session, &ids);
     if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");
     *out_layout = (vkf__session_layout){state.bytes, cache.bytes, constants.bytes, ids.bytes};

@@ -237,8 +237,7 @@ static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
 {
     const vkf__session_sizes sizes = encoder_sizes(args, args->out_logits != NULL);
     VKF_RETURN_IF_ERROR(begin_encoder(session, args, &sizes));
-    if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)
-        VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
+    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
     session->encoded = true;
     return VKF_OK;
 }

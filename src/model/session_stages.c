@@ -13,6 +13,7 @@ const char *vkf__stage_group_name(vkf__stage_group group)
 // The stages of a group, in order: one before the layers, one for each layer, one after them.
 typedef struct group_stages {
     vkf__stage_emitter embed; // NULL: the input is embedded already
+    vkf__stage_emitter bias;  // of a part that does not embed, where positions are biases; NULL: there is nothing to do
     vkf__stage_emitter layer; // NULL: the kind has no such group
     vkf__stage_emitter head;
     bool norm_alone; // the head is only the final norm, and absent where the model has none
@@ -36,6 +37,7 @@ static const group_stages stages_of_kind[VKF_MODEL_KIND_COUNT][VKF_STAGES_COUNT]
                                    .head = vkf__emit_target_logits,
                                    .for_logits = true},
             [VKF_STAGES_STEP] = {.embed = vkf__emit_step_words,
+                                 .bias = vkf__emit_step_bias,
                                  .layer = vkf__emit_target_step_layer,
                                  .head = vkf__emit_step_choice},
         },
@@ -87,19 +89,23 @@ static void add_layer(vkf_session *session, vkf__stage_group group, vkf__stage_e
 {
     vkf__stage *stage = add_stage(session, group, emit);
     stage->layer = layer;
-    snprintf(stage->name, sizeof stage->name, "%s.%u", group_names[group], session->model->part.first + layer);
+    snprintf(stage->name, sizeof stage->name, "%s.%u", group_names[group],
+             vkf__part_layer(&session->model->part, group != VKF_STAGES_ENCODE) + layer);
 }
 
 static void add_group(vkf_session *session, vkf__stage_group group, const group_stages *stages)
 {
     const vkf__layer_part *part = &session->model->part;
+    const bool target = group != VKF_STAGES_ENCODE, begins = vkf__part_begins(part, target);
     uint32_t layers = layers_of(session, group);
-    if (stages->embed && vkf__part_embeds(part))
+    if (stages->embed && begins)
         add_end(session, group, stages->embed, "embed");
+    if (stages->bias && !begins && session->model->config.relative_buckets > 0)
+        add_end(session, group, stages->bias, "bias");
     for (uint32_t i = 0; i < layers; i++)
         add_layer(session, group, stages->layer, i);
     // PyTorch refuses a stack without layers; here such a stack passes its input on unchanged, without a norm.
-    if (layers > 0 && vkf__part_chooses(part) && (!stages->norm_alone || session->model->config.final_norm))
+    if (layers > 0 && vkf__part_ends(part, target) && (!stages->norm_alone || session->model->config.final_norm))
         add_end(session, group, stages->head, "head");
 }
 

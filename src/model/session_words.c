@@ -122,7 +122,7 @@ vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage, const
 }
 
 // Copies the bias rows of a step's position, once for all layers.
-static vkf_status emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     uint32_t len = session->desc.max_target_len;
     const vkf__copy_args copy = {
@@ -144,6 +144,6 @@ vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage, const v
 {
     VKF_RETURN_IF_ERROR(vkf__emit_target_words(session, stage, sizes));
     if (vkf__present(&session->spans.target_bias))
-        VKF_RETURN_IF_ERROR(emit_step_bias(session, stage, sizes));
+        VKF_RETURN_IF_ERROR(vkf__emit_step_bias(session, stage, sizes));
     return VKF_OK;
 }

@@ -80,39 +80,54 @@ static void add_layer(slot_list *list, const char *prefix, const vkf_model_confi
         list->slots[i].layer = layer;
 }
 
-static void add_stack(slot_list *list, const char *root, const char *name, const vkf_model_config *config, bool decoder,
+static void add_stack(slot_list *list, const vkf_model_config *config, const vkf__layer_part *part, bool decoder,
                       vkf__layer_weights *layers, vkf_norm_weights *norm)
 {
-    char prefix[64];
+    char stack[32], prefix[64];
     uint32_t count = decoder ? config->num_decoder_layers : config->num_encoder_layers;
+    snprintf(stack, sizeof stack, "%s%s.", vkf__facts_of(config)->generates ? "transformer." : "",
+             decoder ? "decoder" : "encoder");
     for (uint32_t i = 0; i < count; i++) {
-        snprintf(prefix, sizeof prefix, "%s%s.layers.%u.", root, name, i);
+        snprintf(prefix, sizeof prefix, "%slayers.%u.", stack, vkf__part_layer(part, decoder) + i);
         add_layer(list, prefix, config, decoder, &layers[i]);
     }
-    snprintf(prefix, sizeof prefix, "%s%s.", root, name);
-    if (count > 0)
-        add_norm(list, prefix, "norm", config->d_model, norm);
+    if (count > 0 && vkf__part_ends(part, decoder))
+        add_norm(list, stack, "norm", config->d_model, norm);
 }
 
-size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
+static void add_words(slot_list *list, const vkf_model_config *config, const vkf__layer_part *part,
+                      vkf__weights *weights)
+{
+    const bool source = vkf__part_begins(part, false), target = vkf__part_begins(part, true);
+    if (source || (target && config->share_embedding))
+        add(list, "", "src_embed.weight", 2, config->source_vocab, config->d_model, &weights->source_embedding);
+    if (target && !config->share_embedding)
+        add(list, "", "tgt_embed.weight", 2, config->target_vocab, config->d_model, &weights->target_embedding);
+}
+
+static void add_projection(slot_list *list, const vkf_model_config *config, const vkf__layer_part *part,
+                           vkf__weights *weights)
+{
+    const char *tied = config->share_embedding ? "src_embed.weight" : "tgt_embed.weight";
+    add_linear(list, "", config->tie_projection ? tied : "generator.weight", config->target_vocab, config->d_model,
+               &weights->projection);
+    if (list->slots)
+        list->slots[list->count - 1].tied = config->tie_projection && vkf__part_begins(part, true);
+    if (config->projection_bias)
+        add(list, "", "generator.bias", 1, config->target_vocab, 0, &weights->projection_bias);
+}
+
+size_t vkf__weight_slots(const vkf_model_config *config, const vkf__layer_part *part, vkf__weights *weights,
+                         vkf__weight_slot *slots)
 {
     slot_list list = {.slots = slots};
-    bool tokens = vkf__facts_of(config)->generates;
-    const char *root = tokens ? "transformer." : "";
-    add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->source.final_norm);
-    add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->target.final_norm);
-    if (!tokens)
-        return list.count;
-    add(&list, "", "src_embed.weight", 2, config->source_vocab, config->d_model, &weights->source_embedding);
-    if (!config->share_embedding)
-        add(&list, "", "tgt_embed.weight", 2, config->target_vocab, config->d_model, &weights->target_embedding);
-    const char *tied = config->share_embedding ? "src_embed.weight" : "tgt_embed.weight";
-    add_linear(&list, "", config->tie_projection ? tied : "generator.weight", config->target_vocab, config->d_model,
-               &weights->projection);
-    if (slots)
-        slots[list.count - 1].tied = config->tie_projection;
-    if (config->projection_bias)
-        add(&list, "", "generator.bias", 1, config->target_vocab, 0, &weights->projection_bias);
+    const bool tokens = vkf__facts_of(config)->generates;
+    add_stack(&list, config, part, false, weights->encoder, &weights->source.final_norm);
+    add_stack(&list, config, part, true, weights->decoder, &weights->target.final_norm);
+    if (tokens)
+        add_words(&list, config, part, weights);
+    if (tokens && vkf__part_chooses(part))
+        add_projection(&list, config, part, weights);
     return list.count;
 }
 

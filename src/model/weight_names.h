@@ -49,8 +49,10 @@ typedef struct vkf__trainable {
     uint32_t module;       // the embedding module whose file it is in, counted from 1; 0: the model's own
 } vkf__trainable;
 
-// Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.
-size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
+// Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already. `config`
+// has the layers of `part`.
+size_t vkf__weight_slots(const vkf_model_config *config, const vkf__layer_part *part, vkf__weights *weights,
+                         vkf__weight_slot *slots);
 
 // To be called when all slots are filled. Makes q, k and v views of PyTorch's in_proj_weight, and tied tensors views of
 // each other.

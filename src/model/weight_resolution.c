@@ -24,7 +24,7 @@ static const char *base_of(const vkf__model_source *source)
 static size_t list_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
 {
     if (!source->family)
-        return vkf__weight_slots(&source->config, weights, slots);
+        return vkf__weight_slots(&source->config, &source->part, weights, slots);
     size_t count = vkf__family_slots(source->family, base_of(source), source->checkpoint, &source->config,
                                      &source->part, weights, slots);
     return count + vkf__sentence_slots(source, weights, slots ? slots + count : NULL);

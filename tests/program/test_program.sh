@@ -115,6 +115,8 @@ plans() {
     expect 1 "plan on all chips, model that is not there" plan --chip all "$work/none"
     expect 0 "plan, layers cut between ranks" plan --chip h200 --dtype f16 --ranks 4 "$models/llama-3.1-8b"
     grep -q '^rank 3 .* layers [0-9]* to 31, ' "$work/out" || fail "plan --ranks does not say what the last one has"
+    expect 0 "plan, an encoder-decoder cut between ranks" plan --chip h200 --dtype f16 --ranks 3 "$models/t5-base"
+    grep -q '^rank 2 .* layers [0-9]* to 23, ' "$work/out" || fail "plan --ranks does not count a decoder's layers on"
     expect 0 "plan, layers cut between ranks --json" plan --chip h200 --ranks 2 --json "$models/gpt2"
     grep -q '"ranks":\[{"first_layer":0,' "$work/out" || fail "plan --ranks --json does not say where the cut is"
     expect 1 "plan, ranks with too little memory" plan --chip rtx4070 --ranks 2 "$models/llama-3.1-8b"

@@ -19,11 +19,20 @@ typedef struct cut_case {
     uint32_t counts[MOST];
 } cut_case;
 
-// A layer has 10 bytes, the first part 5 more, the last one 20.
-#define MODEL(n)                        \
-    {                                   \
-        n, 10, 5, 1, 20, 24, 10.0, 20.0 \
+// A decoder's layer has 10 bytes, the first part 5 more, the last one 20. An encoder's layer has 6 bytes, the part with
+// its first one 3 more, and the one with its last one 1 more.
+#define OWN                                                                                 \
+    {                                                                                       \
+        {0, 3, 4, 5, 5, 24}, {0, 0, 1, 2, 2, 21}, {0, 0, 0, 5, 5, 24}, {0, 0, 0, 1, 1, 20}, \
+        {                                                                                   \
+            0, 0, 0, 0, 0, 20                                                               \
+        }                                                                                   \
     }
+#define PAIR(e, d)                            \
+    {                                         \
+        {e, 6, 2.0}, {d, 10, 10.0}, OWN, 20.0 \
+    }
+#define MODEL(n) PAIR(0, n)
 #define ROOM 1000
 
 static const cut_case cases[] = {
@@ -33,6 +42,9 @@ static const cut_case cases[] = {
     {"one with little memory", MODEL(6), 2, {{25, 1}, {ROOM, 1}}, {2, 4}},
     {"one whose memory holds no layer", MODEL(6), 3, {{ROOM, 1}, {5, 1}, {ROOM, 1}}, {4, 0, 2}},
     {"more ranks than layers", MODEL(2), 4, {{ROOM, 1}, {ROOM, 1}, {ROOM, 1}, {ROOM, 1}}, {1, 1, 0, 0}},
+    {"the encoder beside the decoder's layers", PAIR(5, 5), 2, {{ROOM, 1}, {ROOM, 1}}, {8, 2}},
+    {"an encoder that takes longer than the decoder", PAIR(20, 1), 3, {{ROOM, 1}, {ROOM, 1}, {ROOM, 1}}, {10, 10, 1}},
+    {"an encoder that no rank has room for", PAIR(4, 1), 3, {{15, 1}, {16, 1}, {34, 1}}, {2, 2, 1}},
     {"exactly as much memory as there is need", MODEL(4), 2, {{25, 1}, {40, 1}}, {2, 2}},
 };
 
@@ -48,7 +60,7 @@ static void test_layer_cut(void **state)
         assert_true(parts[i].bytes <= c->of[i].memory_bytes);
         first += parts[i].count;
     }
-    assert_int_equal(first, c->model.layers);
+    assert_int_equal(first, vkf_cut_layer_count(&c->model));
 }
 
 static void test_layer_cut_counts_bytes(void **state)

@@ -16,11 +16,11 @@ typedef struct expectation {
     const char *stages; // groups divided by bars
 } expectation;
 
-static void check_stages(const expectation *e)
+static void check_stages(const expectation *e, vkf__layer_part part)
 {
     recording_host recording;
     vkf_context context = {0};
-    vkf_model model = {.context = &context, .config = e->config};
+    vkf_model model = {.context = &context, .config = e->config, .part = part};
     vkf_session session = {.model = &model, .context = &context, .desc = e->desc};
     char names[512] = "";
     recording_host_init(&recording);
@@ -58,7 +58,29 @@ static void test_make_stages_by_kind(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof expectations / sizeof expectations[0]; i++)
-        check_stages(&expectations[i]);
+        check_stages(&expectations[i], (vkf__layer_part){0});
+}
+
+// An encoder-decoder of two and three layers. Its positions are biases, which a step needs in every part.
+static void test_make_stages_of_a_part(void **state)
+{
+#define CONFIG(encoder, decoder)                                                                       \
+    {                                                                                                  \
+        .kind = VKF_MODEL_SEQ2SEQ, LAYERS(encoder, decoder), .final_norm = true, .relative_buckets = 4 \
+    }
+    static const struct {
+        uint32_t first, count;
+        expectation has;
+    } parts[] = {
+        {0, 1, {CONFIG(1, 0), {.max_target_len = 4}, "encoder.embed encoder.0 | | "}},
+        {0, 2, {CONFIG(2, 0), {.max_target_len = 4}, "encoder.embed encoder.0 encoder.1 encoder.head | | "}},
+        {1, 2, {CONFIG(1, 1), {.max_target_len = 4}, "encoder.1 encoder.head | | step.embed step.0 "}},
+        {3, 1, {CONFIG(0, 1), {.max_target_len = 4}, "| | step.bias step.1 "}},
+        {3, 2, {CONFIG(0, 2), {.max_target_len = 4}, "| | step.bias step.1 step.2 step.head "}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        check_stages(&parts[i].has, (vkf__layer_part){parts[i].first, parts[i].count, 2, 5, .link = {0}});
 }
 
 static void test_make_stages_of_what_there_is(void **state)
@@ -80,13 +102,14 @@ static void test_make_stages_of_what_there_is(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof expectations / sizeof expectations[0]; i++)
-        check_stages(&expectations[i]);
+        check_stages(&expectations[i], (vkf__layer_part){0});
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_make_stages_by_kind),
+        cmocka_unit_test(test_make_stages_of_a_part),
         cmocka_unit_test(test_make_stages_of_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

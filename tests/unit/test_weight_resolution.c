@@ -140,6 +140,54 @@ static void test_other_names(void **state)
     }
 }
 
+// Whether a part of a model loads a tensor.
+static bool loads(const vkf__model_source *source, const char *name)
+{
+    recording_host recording;
+    vkf__weight_resolution found = {0};
+    bool listed = false;
+    recording_host_init(&recording);
+    assert_int_equal(vkf__weights_list(&recording.host, source, &found), VKF_OK);
+    for (size_t i = 0; i < found.count; i++)
+        listed = listed || strcmp(found.slots[i].name, name) == 0;
+    vkf__weight_resolution_free(&recording.host, &found);
+    return listed;
+}
+
+// A BART of one and two layers, whose sides have tables of words of their own, or share one with the projection.
+static void test_tables_of_parts(void **state)
+{
+    static const struct {
+        uint32_t encoder, decoder; // layers of the part, which is first, second or third
+        const char *own, *shared;  // what it has around them
+    } parts[] = {
+        {1, 0, "encoder.embed_tokens.weight", "shared.weight"},
+        {0, 1, "decoder.embed_tokens.weight", "shared.weight"},
+        {0, 1, "lm_head.weight", "shared.weight"},
+    };
+    static const char *const all[] = {
+        "encoder.embed_tokens.weight",    "decoder.embed_tokens.weight",    "lm_head.weight", "shared.weight",
+        "encoder.embed_positions.weight", "decoder.embed_positions.weight",
+    };
+    recording_host recording;
+    vkf__model_source source;
+    (void)state;
+    recording_host_init(&recording);
+    assert_int_equal(vkf__model_directory_load(&recording.host, PRETRAINED "bart", &source), VKF_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        source.part = (vkf__layer_part){.first = i, .count = 1, .encoder = 1, .total = 3};
+        source.config.num_encoder_layers = parts[i].encoder;
+        source.config.num_decoder_layers = parts[i].decoder;
+        for (int shared = 0; shared < 2; shared++) {
+            source.config.share_embedding = source.config.tie_projection = shared > 0;
+            for (size_t k = 0; k < 4; k++)
+                assert_int_equal(loads(&source, all[k]), strcmp(all[k], shared ? parts[i].shared : parts[i].own) == 0);
+            assert_int_equal(loads(&source, all[4]), i == 0);
+            assert_int_equal(loads(&source, all[5]), i == 1);
+        }
+    }
+}
+
 // As hub files of gpt2, bart-base or BertModel have them.
 static void test_names_without_the_base(void **state)
 {
@@ -240,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_other_names),
+        cmocka_unit_test(test_tables_of_parts),
         SCRATCH_TEST(test_names_without_the_base),
         SCRATCH_TEST(test_a_head_that_is_not_there),
         SCRATCH_TEST(test_what_is_not_supported),

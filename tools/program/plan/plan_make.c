@@ -64,11 +64,13 @@ static bool cut_ranks(vkf_context *context, const vkf_model_desc *model, const v
                       vkf_plan_report *report)
 {
     const sessions s = sessions_of(report, config);
-    const vkf_cut_plan plan = {context, model, &s.token, count, config->num_decoder_layers};
+    const vkf_cut_plan plan = {
+        context, model, &s.token, count, config->num_encoder_layers, config->num_decoder_layers,
+    };
     vkf_cut_rank ranks[VKF_PLAN_MAX_RANKS];
     vkf_cut_model parts;
-    if (!vkf__facts_of(config)->prompts) {
-        vkf_print_error("plan: --ranks is for decoders: no other model is cut between its layers");
+    if (!vkf__facts_of(config)->generates) {
+        vkf_print_error("plan: --ranks is for models that generate: no other one is cut between its layers");
         return false;
     }
     for (uint32_t i = 0; i < count; i++)

@@ -1,7 +1,10 @@
-// Plans parts of a model: its first and its last, and one between them.
+// Plans parts of a model: one of each kind, as they begin and end.
 #include "ranks/cut_plan.h"
 
 #include "model/model.h"
+
+// The encoder runs once for a text, and the decoder for each of its new tokens. Texts to translate have about so many.
+#define TOKENS_OF_A_TEXT 16
 
 uint64_t vkf_cut_memory(const vkf_device_info *info)
 {
@@ -19,6 +22,7 @@ static uint64_t sum_of(const vkf_memory_plan *plan)
 
 typedef struct part_bytes {
     uint64_t all, weights;
+    uint64_t own; // beside its layers
 } part_bytes;
 
 static vkf_status plan_part(const vkf_cut_plan *p, uint32_t first, uint32_t count, part_bytes *out)
@@ -29,33 +33,61 @@ static vkf_status plan_part(const vkf_cut_plan *p, uint32_t first, uint32_t coun
     vkf_memory_plan model, session;
     VKF_TRY(vkf__model_shape_part(p->context, p->model, &part, &model, &shape));
     VKF_TRY(vkf_session_plan(shape, p->session, &session));
-    *out = (part_bytes){sum_of(&model) + p->batches * sum_of(&session), model.weights_bytes};
+    *out = (part_bytes){sum_of(&model) + p->batches * sum_of(&session), model.weights_bytes, 0};
 fail:
     vkf_model_destroy(&shape);
     return status;
 }
 
-// All layers are as large as the second one. Of two layers, each is a part or both are one. A token reads the weights
-// of all layers and of what follows them, and of the words a row.
+// What a layer of a stack takes. Where it has two at most, parts that begin and end alike have equally many of them.
+static vkf_status plan_layer(const vkf_cut_plan *p, uint32_t first, uint32_t layers, part_bytes *out)
+{
+    part_bytes one, two;
+    *out = (part_bytes){0};
+    if (layers <= 2)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(plan_part(p, first, 1, &one));
+    VKF_RETURN_IF_ERROR(plan_part(p, first, 2, &two));
+    *out = (part_bytes){two.all - one.all, two.weights - one.weights, 0};
+    return VKF_OK;
+}
+
+// Plans the shortest of the parts that begin and end alike.
+static vkf_status plan_kinds(const vkf_cut_plan *p, const vkf_cut_model *m, part_bytes kinds[][VKF_CUT_PLACE_COUNT])
+{
+    const uint32_t layers = vkf_cut_layer_count(m);
+    for (uint32_t count = 1; count <= layers; count++)
+        for (uint32_t first = 0; first + count <= layers; first++) {
+            part_bytes *kind = &kinds[vkf_cut_place_of(m, first)][vkf_cut_place_of(m, first + count)];
+            if (kind->all > 0)
+                continue;
+            VKF_RETURN_IF_ERROR(plan_part(p, first, count, kind));
+            const uint32_t encoder = vkf_cut_encoder_layers(m, first, first + count);
+            kind->own = kind->all - encoder * m->encoder.layer_bytes - (count - encoder) * m->decoder.layer_bytes;
+        }
+    return VKF_OK;
+}
+
+// All layers of a stack are as large as its second one. A token reads the weights of all decoder layers and of what
+// follows them, and of the words a row.
 vkf_status vkf_cut_plan_parts(const vkf_cut_plan *plan, vkf_cut_model *out_model)
 {
-    const uint32_t layers = plan->layers;
-    part_bytes first, two, middle, last, whole;
-    vkf_cut_model m = {.layers = layers, .layer_time = 1.0};
-    VKF_RETURN_IF_ERROR(plan_part(plan, 0, layers, &whole));
-    VKF_RETURN_IF_ERROR(plan_part(plan, 0, 1, &first));
-    VKF_RETURN_IF_ERROR(plan_part(plan, layers - 1, 1, &last));
-    if (layers > 2) {
-        VKF_RETURN_IF_ERROR(plan_part(plan, 0, 2, &two));
-        VKF_RETURN_IF_ERROR(plan_part(plan, 1, 1, &middle));
-        m.layer_bytes = two.all - first.all;
-        m.middle_bytes = middle.all - m.layer_bytes;
-        m.layer_time = (double)middle.weights;
-        m.last_time = (double)last.weights - (double)middle.weights;
+    part_bytes kinds[VKF_CUT_PLACE_COUNT][VKF_CUT_PLACE_COUNT] = {0}, encoder, decoder;
+    VKF_RETURN_IF_ERROR(plan_layer(plan, 0, plan->encoder_layers, &encoder));
+    VKF_RETURN_IF_ERROR(plan_layer(plan, plan->encoder_layers, plan->decoder_layers, &decoder));
+    vkf_cut_model m = {
+        .encoder = {plan->encoder_layers, encoder.all, 0},
+        .decoder = {plan->decoder_layers, decoder.all, 1.0},
+    };
+    VKF_RETURN_IF_ERROR(plan_kinds(plan, &m, kinds));
+    if (plan->decoder_layers > 2) {
+        m.decoder.layer_time = (double)decoder.weights;
+        m.last_time = (double)kinds[VKF_CUT_BEFORE_LAST][VKF_CUT_BACK].weights - (double)decoder.weights;
     }
-    m.first_bytes = first.all - m.layer_bytes;
-    m.last_bytes = last.all - m.layer_bytes;
-    m.whole_bytes = whole.all - layers * m.layer_bytes;
+    m.encoder.layer_time = m.decoder.layer_time / TOKENS_OF_A_TEXT;
+    for (size_t from = 0; from < VKF_CUT_PLACE_COUNT; from++)
+        for (size_t to = 0; to < VKF_CUT_PLACE_COUNT; to++)
+            m.own_bytes[from][to] = kinds[from][to].own;
     *out_model = m;
     return VKF_OK;
 }

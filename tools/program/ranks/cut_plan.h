@@ -8,10 +8,10 @@
 
 typedef struct vkf_cut_plan {
     vkf_context *context;
-    const vkf_model_desc *model;     // a DECODER
+    const vkf_model_desc *model;     // one that generates
     const vkf_session_desc *session; // of each batch that is under way
     uint32_t batches;
-    uint32_t layers; // of the model
+    uint32_t encoder_layers, decoder_layers; // of the model
 } vkf_cut_plan;
 
 // Reads headers only. Statuses: those of vkf_model_plan_session().

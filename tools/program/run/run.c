@@ -331,9 +331,11 @@ static bool take_arguments(int argc, char **argv, void *user)
     return vkf_attention_choice_complete(&options->attention) && take_texts(argc, argv, options);
 }
 
-static bool run_seq2seq(const run_options *options)
+static bool run_seq2seq(const run_options *options, const vkf_model_config *config)
 {
     run_state state;
+    if (options->ranks.size > 1)
+        return vkf_run_ranks_lines(options, config);
     bool done = vkf_run_prepare(options, &state) && vkf_run_lines(&state) && !state.refused;
     vkf_run_release(&state);
     return done;
@@ -371,7 +373,7 @@ static bool run_as(const run_options *options, run_way way, const vkf_model_conf
     case RUN_SEQ2SEQ:
         break;
     }
-    return run_seq2seq(options);
+    return run_seq2seq(options, config);
 }
 
 // Returns the exit code.
@@ -380,7 +382,7 @@ static int run_model(run_options *options)
     run_way way;
     vkf_model_config config;
     if (!vkf_run_way(options, &way, &config) || !options_fit(options, way, &config) ||
-        (options->ranks.size > 1 && !vkf_run_ranks_fit(options, way, &config)))
+        (options->ranks.size > 1 && !vkf_run_ranks_fit(options, way)))
         return VKF_EXIT_FAILED;
     if (way == RUN_GENERATION && !vkf_run_take_defaults(&config, options))
         return VKF_EXIT_USAGE;

@@ -10,12 +10,17 @@
 
 #define STEADY_RUNS 5
 
-// Takes and encodes up to a batch of lines, and lays out the ids of those that can be run in padded rows.
-static bool gather_batch(run_state *state, run_batch *out_batch)
+void vkf_run_clear_batch(const run_state *state, run_batch *batch)
 {
-    run_batch batch = {0};
-    while (batch.line_count < state->batch) {
-        vkf_text_line *line = &state->lines[batch.line_count];
+    for (uint32_t i = 0; i < state->batch; i++)
+        vkf_text_line_clear(&batch->lines[i]);
+    batch->line_count = batch->row_count = batch->source_len = 0;
+}
+
+bool vkf_run_take_batch(run_state *state, run_batch *batch)
+{
+    while (batch->line_count < state->batch) {
+        vkf_text_line *line = &batch->lines[batch->line_count];
         vkf_line_result result = vkf_text_source_next(&state->source, line);
         if (result == VKF_LINE_END)
             break;
@@ -23,49 +28,49 @@ static bool gather_batch(run_state *state, run_batch *out_batch)
                                                                state->config.max_source_len, line))
             return false;
         if (line->state == VKF_TEXT_READY) {
-            state->slots[batch.row_count++] = batch.line_count;
-            if (line->id_count > batch.source_len)
-                batch.source_len = line->id_count;
+            batch->slots[batch->row_count++] = batch->line_count;
+            if (line->id_count > batch->source_len)
+                batch->source_len = line->id_count;
         }
         state->refused = state->refused || line->state == VKF_TEXT_REFUSED;
-        batch.line_count++;
+        batch->line_count++;
     }
-    for (uint32_t row = 0; row < batch.row_count; row++) {
-        const vkf_text_line *line = &state->lines[state->slots[row]];
-        for (uint32_t i = 0; i < batch.source_len; i++)
-            state->source_ids[(size_t)row * batch.source_len + i] =
+    for (uint32_t row = 0; row < batch->row_count; row++) {
+        const vkf_text_line *line = &batch->lines[batch->slots[row]];
+        for (uint32_t i = 0; i < batch->source_len; i++)
+            batch->source_ids[(size_t)row * batch->source_len + i] =
                 i < line->id_count ? line->ids[i] : state->config.pad_id;
     }
-    *out_batch = batch;
     return true;
 }
 
-static bool generate(run_state *state, const run_batch *batch)
+static bool generate(const run_state *state, const run_batch *batch)
 {
     vkf_progress progress = vkf_progress_start("generating token");
     vkf_greedy_args args = {
         .batch = batch->row_count,
         .source_len = batch->source_len,
-        .source_ids = state->source_ids,
+        .source_ids = batch->source_ids,
         .max_len = state->max_len,
-        .out_ids = state->target_ids,
-        .out_lengths = state->lengths,
+        .out_ids = batch->target_ids,
+        .out_lengths = batch->lengths,
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
-    vkf_status status = vkf_session_greedy(state->session, &args);
+    vkf_status status = vkf_session_greedy(batch->session, &args);
     vkf_progress_end(&progress);
     if (status != VKF_OK)
-        vkf_print_error("running %ss %" PRIu64 " to %" PRIu64 " failed: %s", state->source.unit, state->lines[0].number,
-                        state->lines[batch->line_count - 1].number, vkf_status_text(status));
+        vkf_print_error("running %ss %" PRIu64 " to %" PRIu64 " failed: %s", state->source.unit, batch->lines[0].number,
+                        batch->lines[batch->line_count - 1].number, vkf_status_text(status));
     return status == VKF_OK;
 }
 
 // *out_text is the caller's to release; NULL (message printed) on failure.
-static bool output_of(const run_state *state, const vkf_text_line *line, uint32_t row, char **out_text)
+static bool output_of(const run_state *state, const run_batch *batch, const vkf_text_line *line, uint32_t row,
+                      char **out_text)
 {
-    const int32_t *ids = state->target_ids + (size_t)row * state->max_len;
-    uint32_t length = state->lengths[row];
+    const int32_t *ids = batch->target_ids + (size_t)row * state->max_len;
+    uint32_t length = batch->lengths[row];
     *out_text = vkf_text_decode(state->vocabulary, ids, length);
     if (*out_text && length > 0 && ids[length - 1] != state->config.eos_id)
         vkf_print_warning("%s %" PRIu64 ": the output was cut off at %u tokens", state->source.unit, line->number,
@@ -86,14 +91,14 @@ static bool print_output(const run_state *state, const vkf_text_line *line, cons
     return vkf_print_json(object);
 }
 
-static bool print_outputs(run_state *state, const run_batch *batch)
+bool vkf_run_print_batch(const run_state *state, const run_batch *batch)
 {
     uint32_t row = 0;
     bool printed = true;
     for (uint32_t i = 0; i < batch->line_count && printed; i++) {
-        const vkf_text_line *line = &state->lines[i];
+        const vkf_text_line *line = &batch->lines[i];
         char *text = NULL;
-        printed = (line->state != VKF_TEXT_READY || output_of(state, line, row++, &text)) &&
+        printed = (line->state != VKF_TEXT_READY || output_of(state, batch, line, row++, &text)) &&
                   print_output(state, line, text ? text : "");
         free(text);
     }
@@ -102,7 +107,7 @@ static bool print_outputs(run_state *state, const run_batch *batch)
 }
 
 // Runs the encoder alone and then everything, because a session only knows the GPU times of its last submission.
-static bool report_gpu_times(run_state *state, const run_batch *batch)
+static bool report_gpu_times(const run_state *state, const run_batch *batch)
 {
     vkf_device_info device;
     vkf_context_device_info(state->context, &device);
@@ -111,14 +116,14 @@ static bool report_gpu_times(run_state *state, const run_batch *batch)
         return true;
     }
     vkf_encode_args args = {
-        .batch = batch->row_count, .source_len = batch->source_len, .source_ids = state->source_ids};
-    vkf_status status = vkf_session_encode(state->session, &args);
+        .batch = batch->row_count, .source_len = batch->source_len, .source_ids = batch->source_ids};
+    vkf_status status = vkf_session_encode(batch->session, &args);
     if (status != VKF_OK) {
         vkf_print_error("running the encoder failed: %s", vkf_status_text(status));
         return false;
     }
-    return vkf_run_timing_print_gpu("GPU time, source", state->session) && generate(state, batch) &&
-           vkf_run_timing_print_gpu("GPU time, last token", state->session);
+    return vkf_run_timing_print_gpu("GPU time, source", batch->session) && generate(state, batch) &&
+           vkf_run_timing_print_gpu("GPU time, last token", batch->session);
 }
 
 // Times the first batch again and again.
@@ -135,16 +140,16 @@ static bool report_times(run_state *state, const run_batch *batch)
     state->timing.steady_runs = STEADY_RUNS;
     state->timing.batch = batch->row_count;
     for (uint32_t row = 0; row < batch->row_count; row++)
-        state->timing.tokens += state->lengths[row] > 0 ? state->lengths[row] - 1 : 0;
+        state->timing.tokens += batch->lengths[row] > 0 ? batch->lengths[row] - 1 : 0;
     vkf_run_timing_print(&state->timing);
     return report_gpu_times(state, batch);
 }
 
-static bool draw_first_line(run_state *state)
+static bool draw_first_line(run_state *state, const run_batch *batch)
 {
-    const vkf_text_line *line = &state->lines[0];
+    const vkf_text_line *line = &batch->lines[0];
     if (line->state == VKF_TEXT_READY) {
-        char *output = vkf_text_decode(state->vocabulary, state->target_ids, state->lengths[0]);
+        char *output = vkf_text_decode(state->vocabulary, batch->target_ids, batch->lengths[0]);
         const run_picture picture = {
             .options = state->options,
             .model = state->model,
@@ -153,8 +158,8 @@ static bool draw_first_line(run_state *state)
             .output = output,
             .source_ids = line->ids,
             .source_count = line->id_count,
-            .target_ids = state->target_ids,
-            .target_count = state->lengths[0],
+            .target_ids = batch->target_ids,
+            .target_count = batch->lengths[0],
         };
         bool drawn = output && vkf_run_draw_attention(&picture);
         free(output);
@@ -171,10 +176,10 @@ static bool run_one_batch(run_state *state, const run_batch *batch)
     if (batch->row_count > 0 && !generate(state, batch))
         return false;
     double run_ms = vkf_now_ms() - start_ms;
-    if (!print_outputs(state, batch))
+    if (!vkf_run_print_batch(state, batch))
         return false;
-    bool first_line = state->lines[0].number == 1;
-    if (first_line && state->options->attention.path && !draw_first_line(state))
+    bool first_line = batch->lines[0].number == 1;
+    if (first_line && state->options->attention.path && !draw_first_line(state, batch))
         return false;
     if (batch->row_count > 0 && state->options->timing && state->timing.steady_runs == 0) {
         state->timing.first_run_ms = run_ms;
@@ -185,14 +190,14 @@ static bool run_one_batch(run_state *state, const run_batch *batch)
 
 bool vkf_run_lines(run_state *state)
 {
-    run_batch batch = {0};
-    do {
-        bool done = gather_batch(state, &batch) && (batch.line_count == 0 || run_one_batch(state, &batch));
-        for (uint32_t i = 0; i < state->batch; i++)
-            vkf_text_line_clear(&state->lines[i]);
+    run_batch *batch = &state->batches[0];
+    for (bool more = true; more;) {
+        bool done = vkf_run_take_batch(state, batch) && (batch->line_count == 0 || run_one_batch(state, batch));
+        more = batch->line_count > 0;
+        vkf_run_clear_batch(state, batch);
         if (!done)
             return false;
-    } while (batch.line_count > 0);
+    }
     if (state->options->attention.path && state->source.lines_taken == 0) {
         vkf_print_error("--attention: there was no text, so there is nothing to draw");
         state->refused = true;

@@ -10,6 +10,7 @@
 #include "output/progress.h"
 #include "output/standard_output.h"
 #include "ranks/ranked.h"
+#include "run/run_defaults.h"
 #include "run/run_ranks.h"
 #include "system/terminal.h"
 
@@ -115,6 +116,24 @@ static bool measure_link(generation *g)
     return !measured || vkf_run_ranks_measure(&g->ranks, &g->link);
 }
 
+// Of a generator's batch.
+static vkf_session_desc session_of(const generation *g)
+{
+    const run_options *options = g->options;
+    const vkf_model_config *config = g->config;
+    uint32_t most = config->max_target_len < VKF_RUN_CONTEXT ? config->max_target_len : VKF_RUN_CONTEXT;
+    if (vkf__facts_of(config)->encodes && config->max_source_len < most)
+        most = config->max_source_len;
+    const uint32_t context = options->context > 0 ? options->context : most;
+    return (vkf_session_desc){
+        .max_batch = g->batch,
+        .max_source_len = context,
+        .max_target_len = context,
+        .max_beams = options->beams.num_beams,
+        .cache_dtype = options->cache_dtype,
+    };
+}
+
 static bool prepare(generation *g)
 {
     g->batch = g->round = vkf_run_batch_size(g->options);
@@ -122,7 +141,8 @@ static bool prepare(generation *g)
     if (!open_context(g))
         return false;
     if (is_ranks(g)) {
-        vkf_run_ranks_cut(g->options, g->config, g->context, g->batch, &g->ranks);
+        const vkf_session_desc session = session_of(g);
+        vkf_run_ranks_cut(g->options, g->config, g->context, &session, &g->ranks);
         g->round = g->batch * g->ranks.batches * ROUND_BATCHES;
     }
     g->lines = calloc(g->round, sizeof *g->lines);
@@ -381,10 +401,7 @@ static void print_speed(const generation *g)
     if (!g->options->timing && !vkf_is_terminal(VKF_STANDARD_ERROR))
         return;
     if (is_ranks(g)) {
-        print_rate("all", g->cost.prompt_tokens + g->cost.new_tokens, g->run_ns);
-        if (g->link.bytes_per_s > 0)
-            fprintf(stderr, "from rank to rank %.1f us, %.2f GB/s\n", g->link.latency_ns / 1e3,
-                    g->link.bytes_per_s / 1e9);
+        vkf_run_ranks_print_speed(&g->link, g->cost.prompt_tokens + g->cost.new_tokens, g->run_ns);
         return;
     }
     print_rate("prompt", g->cost.prompt_tokens - g->cost.reused_tokens, g->cost.prompt_ns);

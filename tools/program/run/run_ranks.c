@@ -5,19 +5,19 @@
 
 #include "command/commands.h"
 
-bool vkf_run_ranks_fit(const run_options *options, run_way way, const vkf_model_config *config)
+bool vkf_run_ranks_fit(const run_options *options, run_way way)
 {
-    const bool decoder = way == RUN_GENERATION && vkf__facts_of(config)->prompts;
+    const bool generates = way == RUN_GENERATION || way == RUN_SEQ2SEQ;
     const char *refused = options->attention.path   ? "--attention"
                           : options->dump_path      ? "--dump"
                           : options->common.numbers ? "--check-numbers"
                           : options->adapter        ? "--adapter"
-                          : decoder                 ? NULL
+                          : generates               ? NULL
                                                     : options->model_directory;
     if (!refused)
         return true;
-    vkf_print_error("%s: under mpirun the layers of a decoder are cut between ranks, and nothing else is; run it "
-                    "without mpirun",
+    vkf_print_error("%s: under mpirun the layers of a decoder or of an encoder-decoder are cut between ranks, and "
+                    "nothing else is; run it without mpirun",
                     refused);
     return false;
 }
@@ -95,16 +95,22 @@ static void receive_line(vkf_text_line *line)
     vkf_ranks_receive(0, line->text, line->size_bytes + 1);
 }
 
+void vkf_run_ranks_share(const run_ranks *ranks, void *bytes, size_t size_bytes)
+{
+    if (ranks->of.rank == 0)
+        send_to_others(ranks, bytes, size_bytes);
+    else
+        vkf_ranks_receive(0, bytes, size_bytes);
+}
+
 uint32_t vkf_run_ranks_share_lines(const run_ranks *ranks, uint32_t count, vkf_text_line *lines)
 {
-    if (ranks->of.rank > 0) {
-        vkf_ranks_receive(0, &count, sizeof count);
-        for (uint32_t i = 0; i < count; i++)
-            receive_line(&lines[i]);
-        return count;
-    }
-    send_to_others(ranks, &count, sizeof count);
+    vkf_run_ranks_share(ranks, &count, sizeof count);
     for (uint32_t i = 0; i < count; i++) {
+        if (ranks->of.rank > 0) {
+            receive_line(&lines[i]);
+            continue;
+        }
         const line_head head = {lines[i].number, lines[i].size_bytes};
         send_to_others(ranks, &head, sizeof head);
         send_to_others(ranks, lines[i].text, lines[i].size_bytes + 1);

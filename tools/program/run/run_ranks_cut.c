@@ -1,11 +1,10 @@
-// Cuts a decoder between ranks: asks each what its device has, plans what each part takes, and has the layers cut.
+// Cuts a model between ranks: asks each what its device has, plans what each part takes, and has the layers cut.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/commands.h"
 #include "ranks/cut_plan.h"
-#include "run/run_defaults.h"
 #include "run/run_ranks.h"
 
 // What each rank tells the others of itself.
@@ -90,7 +89,9 @@ static void print_parts(const run_ranks *ranks, const rank_facts *facts)
 static bool cut(const run_options *options, vkf_context *context, const rank_facts *facts, run_ranks *ranks)
 {
     const vkf_model_desc desc = desc_of(options, ranks->precision);
-    const vkf_cut_plan plan = {context, &desc, &ranks->session, ranks->batches, ranks->layers};
+    const vkf_cut_plan plan = {
+        context, &desc, &ranks->session, ranks->batches, ranks->encoder_layers, ranks->decoder_layers,
+    };
     vkf_cut_model model;
     vkf_cut_rank *of = calloc(ranks->of.size, sizeof *of);
     vkf_status status = of ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
@@ -145,31 +146,19 @@ static void find_neighbours(run_ranks *ranks)
     }
 }
 
-static vkf_session_desc session_of(const run_options *options, const vkf_model_config *config, uint32_t batch)
-{
-    const uint32_t most = config->max_target_len < VKF_RUN_CONTEXT ? config->max_target_len : VKF_RUN_CONTEXT;
-    const uint32_t context = options->context > 0 ? options->context : most;
-    return (vkf_session_desc){
-        .max_batch = batch,
-        .max_source_len = context,
-        .max_target_len = context,
-        .max_beams = options->beams.num_beams,
-        .cache_dtype = options->cache_dtype,
-    };
-}
-
-void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context, uint32_t batch,
-                       run_ranks *ranks)
+void vkf_run_ranks_cut(const run_options *options, const vkf_model_config *config, vkf_context *context,
+                       const vkf_session_desc *session, run_ranks *ranks)
 {
     const uint32_t count = options->ranks.size, texts = options->texts ? options->text_count : UINT32_MAX;
-    const uint32_t wanted = (texts - 1) / batch + 1;
+    const uint32_t wanted = (texts - 1) / session->max_batch + 1;
     rank_facts *facts = calloc(count, sizeof *facts);
     *ranks = (run_ranks){
         .of = options->ranks,
-        .layers = config->num_decoder_layers,
+        .encoder_layers = config->num_encoder_layers,
+        .decoder_layers = config->num_decoder_layers,
         .parts = calloc(count, sizeof *ranks->parts),
         .batches = wanted < count ? wanted : count,
-        .session = session_of(options, config, batch),
+        .session = *session,
     };
     bool done = facts && ranks->parts && gather(options, context, ranks, facts);
     if (done) {

@@ -1,4 +1,5 @@
 // Measures what lies between the ranks, for the model of step time in docs/ranks.md.
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -40,4 +41,12 @@ bool vkf_run_ranks_measure(const run_ranks *ranks, run_link *out_link)
     *out_link = (run_link){small_ns, large_ns > small_ns ? (double)LARGE_BYTES * 1e9 / (large_ns - small_ns) : 0};
     free(bytes);
     return true;
+}
+
+void vkf_run_ranks_print_speed(const run_link *link, uint64_t tokens, double ns)
+{
+    fprintf(stderr, "all     %8" PRIu64 " tokens %10.1f ms %10.1f tokens/s\n", tokens, ns / 1e6,
+            ns > 0 ? (double)tokens * 1e9 / ns : 0.0);
+    if (link->bytes_per_s > 0)
+        fprintf(stderr, "from rank to rank %.1f us, %.2f GB/s\n", link->latency_ns / 1e3, link->bytes_per_s / 1e9);
 }

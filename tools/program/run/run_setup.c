@@ -91,6 +91,18 @@ bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config 
     return true;
 }
 
+bool vkf_run_load_vocabulary(run_state *state)
+{
+    const char *directory = state->options->model_directory;
+    vkf_model_get_config(state->model, &state->config);
+    vkf_status status = vkf_vocabulary_load(state->context, directory, &state->vocabulary);
+    if (status != VKF_OK) {
+        vkf_print_error("the model '%s' cannot be loaded: %s", directory, vkf_status_text(status));
+        return false;
+    }
+    return check_model(state);
+}
+
 static bool load_model(run_state *state)
 {
     const run_options *options = state->options;
@@ -102,52 +114,67 @@ static bool load_model(run_state *state)
         .adapter_directory = options->adapter,
     };
     vkf_status status = vkf_model_load(state->context, &desc, &state->model);
-    if (status == VKF_OK) {
-        vkf_model_get_config(state->model, &state->config);
-        status = vkf_vocabulary_load(state->context, options->model_directory, &state->vocabulary);
-    }
-    state->timing.model_ms = vkf_now_ms() - start_ms;
-    if (status != VKF_OK) {
+    if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
-        return false;
-    }
-    return check_model(state);
+    const bool loaded = status == VKF_OK && vkf_run_load_vocabulary(state);
+    state->timing.model_ms = vkf_now_ms() - start_ms;
+    return loaded;
 }
 
-static bool make_session(run_state *state)
+vkf_session_desc vkf_run_session(const run_state *state)
 {
-    double start_ms = vkf_now_ms();
-    vkf_session_desc desc = {
-        .max_batch = state->batch,
+    const uint32_t max_len = state->options->max_len;
+    return (vkf_session_desc){
+        .max_batch = vkf_run_batch_size(state->options),
         .max_source_len = state->config.max_source_len,
-        .max_target_len = state->max_len,
+        .max_target_len = max_len ? max_len : state->config.max_target_len,
     };
-    vkf_status status = vkf_session_create(state->model, &desc, &state->session);
-    state->timing.session_ms = vkf_now_ms() - start_ms;
+}
+
+static bool allocate_rows(const run_state *state, run_batch *batch)
+{
+    size_t source_count = 0, target_count = 0;
+    if (vkf__mul_size(state->batch, state->config.max_source_len, &source_count) &&
+        vkf__mul_size(state->batch, state->max_len, &target_count)) {
+        batch->lines = calloc(state->batch, sizeof *batch->lines);
+        batch->slots = calloc(state->batch, sizeof *batch->slots);
+        batch->lengths = calloc(state->batch, sizeof *batch->lengths);
+        batch->source_ids = calloc(source_count, sizeof *batch->source_ids);
+        batch->target_ids = calloc(target_count, sizeof *batch->target_ids);
+    }
+    if (batch->lines && batch->slots && batch->lengths && batch->source_ids && batch->target_ids)
+        return true;
+    vkf_print_error("memory for %u lines is exhausted; a smaller --batch needs less", state->batch);
+    return false;
+}
+
+static bool make_batch(const run_state *state, const vkf_session_desc *desc, run_batch *batch)
+{
+    if (!allocate_rows(state, batch))
+        return false;
+    vkf_status status = vkf_session_create(state->model, desc, &batch->session);
     if (status != VKF_OK)
         vkf_print_error("the model cannot be made ready for %u lines of up to %u tokens: %s", state->batch,
                         state->config.max_source_len, vkf_status_text(status));
     return status == VKF_OK;
 }
 
-static bool allocate_rows(run_state *state)
+bool vkf_run_make_batches(run_state *state, uint32_t count)
 {
-    const run_options *options = state->options;
-    state->batch = vkf_run_batch_size(options);
-    state->max_len = options->max_len ? options->max_len : state->config.max_target_len;
-    size_t source_count = 0, target_count = 0;
-    if (vkf__mul_size(state->batch, state->config.max_source_len, &source_count) &&
-        vkf__mul_size(state->batch, state->max_len, &target_count)) {
-        state->lines = calloc(state->batch, sizeof *state->lines);
-        state->slots = calloc(state->batch, sizeof *state->slots);
-        state->lengths = calloc(state->batch, sizeof *state->lengths);
-        state->source_ids = calloc(source_count, sizeof *state->source_ids);
-        state->target_ids = calloc(target_count, sizeof *state->target_ids);
+    const vkf_session_desc desc = vkf_run_session(state);
+    double start_ms = vkf_now_ms();
+    state->batch = desc.max_batch;
+    state->max_len = desc.max_target_len;
+    state->batches = calloc(count, sizeof *state->batches);
+    if (!state->batches) {
+        vkf_print_error("memory is exhausted");
+        return false;
     }
-    if (state->lines && state->slots && state->lengths && state->source_ids && state->target_ids)
-        return true;
-    vkf_print_error("memory for %u lines is exhausted; a smaller --batch needs less", state->batch);
-    return false;
+    bool made = true;
+    for (; made && state->batch_count < count; state->batch_count++)
+        made = make_batch(state, &desc, &state->batches[state->batch_count]);
+    state->timing.session_ms = vkf_now_ms() - start_ms;
+    return made;
 }
 
 bool vkf_run_prepare(const run_options *options, run_state *out_state)
@@ -161,19 +188,23 @@ bool vkf_run_prepare(const run_options *options, run_state *out_state)
     state->timing.context_ms = vkf_now_ms() - start_ms;
     if (options->timing && !make_pipelines(state))
         return false;
-    return load_model(state) && allocate_rows(state) && make_session(state);
+    return load_model(state) && vkf_run_make_batches(state, 1);
 }
 
 void vkf_run_release(run_state *state)
 {
-    for (uint32_t i = 0; state->lines && i < state->batch; i++)
-        vkf_text_line_clear(&state->lines[i]);
-    free(state->lines);
-    free(state->slots);
-    free(state->lengths);
-    free(state->source_ids);
-    free(state->target_ids);
-    vkf_session_destroy(&state->session);
+    for (uint32_t i = 0; i < state->batch_count; i++) {
+        run_batch *batch = &state->batches[i];
+        if (batch->lines)
+            vkf_run_clear_batch(state, batch);
+        free(batch->lines);
+        free(batch->slots);
+        free(batch->lengths);
+        free(batch->source_ids);
+        free(batch->target_ids);
+        vkf_session_destroy(&batch->session);
+    }
+    free(state->batches);
     vkf_vocabulary_destroy(&state->vocabulary);
     vkf_model_destroy(&state->model);
     vkf_context_destroy(&state->context);

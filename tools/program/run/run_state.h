@@ -43,32 +43,34 @@ typedef struct run_options {
     uint32_t stop_count;
 } run_options;
 
+// Lines that run together in a session, and what comes of them.
+typedef struct run_batch {
+    vkf_session *session;
+    vkf_text_line *lines; // (batch)
+    uint32_t *slots;      // (batch): which line is row i of the run
+    int32_t *source_ids;  // (batch, max_source_len)
+    int32_t *target_ids;  // (batch, max_len)
+    uint32_t *lengths;    // (batch)
+    uint32_t line_count;  // that were taken; 0: there are no more
+    uint32_t row_count;   // of them that can be run
+    uint32_t source_len;  // of the longest row
+} run_batch;
+
 // Everything that lives as long as the command.
 typedef struct run_state {
     const run_options *options;
     vkf_context *context;
     vkf_model *model;
     vkf_vocabulary *vocabulary;
-    vkf_session *session;
     vkf_model_config config;
     vkf_text_source source;
     uint32_t batch;
     uint32_t max_len;
-    vkf_text_line *lines; // (batch)
-    uint32_t *slots;      // (batch): which line is row i of the run
-    int32_t *source_ids;  // (batch, max_source_len)
-    int32_t *target_ids;  // (batch, max_len)
-    uint32_t *lengths;    // (batch)
+    run_batch *batches; // (batch_count): so many are under way at once
+    uint32_t batch_count;
     vkf_run_timing timing;
     bool refused; // some lines could not be run
 } run_state;
-
-// The part of a batch that runs.
-typedef struct run_batch {
-    uint32_t line_count;
-    uint32_t row_count;
-    uint32_t source_len; // of the longest row
-} run_batch;
 
 // How many texts run together, and where they come from.
 uint32_t vkf_run_batch_size(const run_options *options);
@@ -96,9 +98,21 @@ bool vkf_run_encoder(const run_options *options);
 bool vkf_run_prepare(const run_options *options, run_state *out_state);
 void vkf_run_release(run_state *state);
 
+// What it consists of: reads the vocabulary, and holds the model and the options against each other; makes the room for
+// batches, and a session for each, whose descriptor is the one that vkf_run_session() returns.
+bool vkf_run_load_vocabulary(run_state *state);
+vkf_session_desc vkf_run_session(const run_state *state);
+bool vkf_run_make_batches(run_state *state, uint32_t count);
+
 // Runs and prints every line. False when a failure ends the command (message printed). Lines that were merely refused
 // are remembered in `refused`.
 bool vkf_run_lines(run_state *state);
+
+// What it consists of: takes the next lines, and lays out the ids of those that can be run in padded rows; prints what
+// came of them; forgets them.
+bool vkf_run_take_batch(run_state *state, run_batch *batch);
+bool vkf_run_print_batch(const run_state *state, const run_batch *batch);
+void vkf_run_clear_batch(const run_state *state, run_batch *batch);
 
 // A text that has run, and its result. The arrays are the caller's.
 typedef struct run_picture {
