@@ -138,10 +138,10 @@ static vkf_status build_recordings(vkf_trainer *t)
     VKF_RETURN_IF_ERROR(vkf__submission_init(&t->submission, &t->context->device, "trainer"));
     for (size_t i = 0; i < RECORDINGS; i++)
         VKF_RETURN_IF_ERROR(vkf__work_build(all[i].work, t->arena, all[i].emit, all[i].args));
-    VKF_RETURN_IF_ERROR(vkf__trainer_record(t, &t->pass, &t->pass_and_update));
+    VKF_RETURN_IF_ERROR(vkf__recording_add(&t->pass_and_update, &t->pass, &t->submission));
     t->pass_parts = t->pass_and_update.count;
-    VKF_RETURN_IF_ERROR(vkf__trainer_record(t, &t->update, &t->pass_and_update));
-    return vkf__trainer_record(t, &t->evaluation, &t->evaluation_parts);
+    VKF_RETURN_IF_ERROR(vkf__recording_add(&t->pass_and_update, &t->update, &t->submission));
+    return vkf__recording_add(&t->evaluation_parts, &t->evaluation, &t->submission);
 }
 
 static vkf_status make_exchange(vkf_trainer *t)
@@ -242,8 +242,8 @@ fail:
 static void free_host_side(vkf_trainer *t)
 {
     const vkf__host *host = &t->context->host;
-    vkf__free(host, t->pass_and_update.parts);
-    vkf__free(host, t->evaluation_parts.parts);
+    vkf__recording_free(&t->pass_and_update, host);
+    vkf__recording_free(&t->evaluation_parts, host);
     vkf__work_finish(&t->pass);
     vkf__work_finish(&t->evaluation);
     vkf__work_finish(&t->update);

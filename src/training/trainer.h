@@ -6,6 +6,7 @@
 #ifndef VKF_TRAINING_TRAINER_H
 #define VKF_TRAINING_TRAINER_H
 
+#include "kernel/recording.h"
 #include "training/exchange.h"
 #include "training/lora.h"
 #include "training/model_graph.h"
@@ -20,12 +21,6 @@ typedef struct vkf__trainer_results {
     vkf__span squares; // (range_count + 1) slots of `slot` floats
     uint32_t slot;
 } vkf__trainer_results;
-
-// Command buffers that are submitted together.
-typedef struct vkf__recording {
-    VkCommandBuffer *parts;
-    size_t count, capacity;
-} vkf__recording;
 
 struct vkf_trainer {
     vkf_context *context;
@@ -60,11 +55,6 @@ VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_
 void vkf__trainer_free(vkf_trainer *trainer);
 // Of what trainers that share steps draw each has other numbers.
 void vkf__trainer_seed(vkf_trainer *trainer);
-
-// trainer_record.c ---------------------------------------------------------------------------------------------------
-
-// Appends the command buffers of a work that was built.
-VKF_MUST_CHECK vkf_status vkf__trainer_record(vkf_trainer *trainer, vkf__work *work, vkf__recording *inout_recording);
 
 // trainer_inputs.c ---------------------------------------------------------------------------------------------------
 

@@ -83,9 +83,8 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
         if (last && t->exchange)
             VKF_RETURN_IF_ERROR(run_shared(t, any));
         else if (any)
-            VKF_RETURN_IF_ERROR(vkf__submission_run(&t->submission, t->pass_and_update.parts,
-                                                    last ? (uint32_t)t->pass_and_update.count
-                                                         : (uint32_t)t->pass_parts));
+            VKF_RETURN_IF_ERROR(vkf__recording_run(
+                &t->pass_and_update, last ? t->pass_and_update.count : t->pass_parts, &t->submission));
     }
     return VKF_OK;
 }
@@ -174,8 +173,7 @@ vkf_status vkf__trainer_evaluate(vkf_trainer *t, const vkf_train_batch *batch, v
     vkf__trainer_write_batch(t, batch, &pass.sizes);
     clear_loss(t);
     VKF_RETURN_IF_ERROR(vkf__work_update(&t->evaluation, vkf__emit_evaluation, &pass));
-    VKF_RETURN_IF_ERROR(
-        vkf__submission_run(&t->submission, t->evaluation_parts.parts, (uint32_t)t->evaluation_parts.count));
+    VKF_RETURN_IF_ERROR(vkf__recording_run(&t->evaluation_parts, t->evaluation_parts.count, &t->submission));
     const float loss = loss_of(t);
     if (!isfinite(loss))
         return vkf__fail(&t->context->host, VKF_ERROR_NOT_FINITE, "vkf_trainer_evaluate: the loss is not finite");

@@ -77,7 +77,7 @@ static size_t list_slots(new_weights *w, vkf__weight_slot *slots)
 {
     static const vkf__layer_part whole = {0};
     if (!w->family)
-        return vkf__weight_slots(&w->model, &w->weights, slots);
+        return vkf__weight_slots(&w->model, &whole, &w->weights, slots);
     return vkf__family_slots(w->family, w->family->base, NULL, &w->model, &whole, &w->weights, slots);
 }
 
