@@ -138,6 +138,26 @@ static void test_the_scale_grows(void **state)
     vkf_test_trained_close(&t);
 }
 
+static double norm_in(vkf_test_gpu *gpu, vkf_dtype type, const vkf_train_batch *batch)
+{
+    const vkf_trainer_desc desc = {.mixed_precision = type};
+    vkf_test_trained t;
+    vkf_test_trained_open(&t, gpu, vkf_test_pretrained("llama"), &desc);
+    t.batch = *batch;
+    const double norm = vkf_test_trained_step(&t, 1).gradient_norm;
+    vkf_test_trained_close(&t);
+    return norm;
+}
+
+// Clipping and whoever looks see gradients as they are.
+static void test_norms_are_without_the_scale(void **state)
+{
+    const int32_t ids[] = {1, 2, 3, 4}, labels[] = {2, 3, 4, 5};
+    const vkf_train_batch batch = {.batch = 1, .target_len = 4, .target_ids = ids, .labels = labels};
+    const double norm = norm_in(*state, VKF_DTYPE_F32, &batch), scaled = norm_in(*state, VKF_DTYPE_F16, &batch);
+    assert_true(norm > 0 && fabs(scaled - norm) <= 0.02 * norm);
+}
+
 static void test_bfloat_and_f32_are_not_scaled(void **state)
 {
     static const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_BF16};
@@ -171,6 +191,7 @@ static void check_resumed(vkf_test_gpu *gpu, const char *path)
     vkf_test_trained_open(&first, gpu, DEMO, &halves);
     first.batch = whole.batch;
     whole.trainer->state.loss_scale_counted = first.trainer->state.loss_scale_counted = 1997;
+    whole.trainer->state.loss_scale = first.trainer->state.loss_scale = 1024.0f;
     (void)vkf_test_trained_step(&first, 2);
     vkf_test_must(gpu, vkf_trainer_save(first.trainer, path));
     vkf_test_trained_close(&first);
@@ -180,7 +201,7 @@ static void check_resumed(vkf_test_gpu *gpu, const char *path)
     (void)vkf_test_trained_step(&second, 2);
     (void)vkf_test_trained_step(&whole, 4);
     assert_same_parameters(&whole, &second);
-    assert_true(second.trainer->state.loss_scale == 131072.0f);
+    assert_true(second.trainer->state.loss_scale == 2048.0f);
     vkf_test_trained_close(&second);
     vkf_test_trained_close(&whole);
 }
@@ -226,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_gradients_are_those_in_f32),
         cmocka_unit_test(test_a_step_that_overflows_is_skipped),
         cmocka_unit_test(test_the_scale_grows),
+        cmocka_unit_test(test_norms_are_without_the_scale),
         cmocka_unit_test(test_bfloat_and_f32_are_not_scaled),
         cmocka_unit_test(test_trainings_go_on_with_their_scale),
     };
