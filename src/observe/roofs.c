@@ -12,7 +12,7 @@
 #define FMA_TARGET_NS 10e6
 #define MIN_RUNS 3u
 #define MAX_RUNS 12u
-#define TIME_BUDGET_NS 150e6 // of one series, once it has had MIN_RUNS
+#define TIME_BUDGET_NS 75e6 // of one series, once it has had MIN_RUNS
 
 static vkf_status emit_copy(vkf__work *work, const void *args)
 {
