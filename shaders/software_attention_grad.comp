@@ -86,7 +86,8 @@ float maximum, total;         // of the weights, relative to maximum
 uint kept;                    // a bit for each of the scores
 float scores[STEP];           // then weights
 float changes[STEP];          // of scores
-uint first_query, first_other; // rows
+uint first_query; // among those of all key heads
+uint first_other; // row
 
 uint own_row(work w)
 {
@@ -119,11 +120,11 @@ void start_output(work w, uint own)
 
 void start(work w)
 {
-    uint entry = w.b * p.kv_heads + w.kv_head, first_key = p.keys_first + entry * p.k_len;
-    first_query = entry * query_count();
-    first_other = OWNS_KEYS ? first_query : first_key;
-    uint own = min(own_row(w), own_count() - 1), row = (OWNS_KEYS ? first_key : first_query) + own;
-    floats own_data = floats_at(row * ROW);
+    uint at = key_head_of(w) - p.first_key_head, keys = p.keys_first + at * p.k_len, queries = at * query_count();
+    uint own = min(own_row(w), own_count() - 1);
+    first_query = key_head_of(w) * query_count();
+    first_other = OWNS_KEYS ? queries : keys;
+    floats own_data = floats_at(((OWNS_KEYS ? keys : queries) + own) * ROW);
     [[unroll]] for (uint i = 0; i < FIRST; ++i) {
         own_first[i] = own_data.data[i];
         first_sums[i] = 0.0;
@@ -133,8 +134,8 @@ void start(work w)
         second_sums[i] = 0.0;
     }
     if (!TRAINS && !OWNS_KEYS) {
-        own_log_sum = floats_at(p.log_sums_first + row).data[0];
-        own_delta = floats_at(p.deltas_first + row).data[0];
+        own_log_sum = floats_at(p.log_sums_first + first_query + own).data[0];
+        own_delta = floats_at(p.deltas_first + first_query + own).data[0];
     }
 #ifdef ATTENTION_TRAIN
     start_output(w, own);
@@ -367,8 +368,8 @@ void store(work w)
 
 void main()
 {
-    work w = view_work(group_index());
-    if (w.b >= p.batch)
+    work w = view_work(group_index(), p.first_key_head);
+    if (!is_packed(w))
         return;
     start(w);
     walk(w);
