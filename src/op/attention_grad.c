@@ -306,6 +306,8 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
         [VKF_ATTENTION_GRAD_SPEC_GIVES] = job->gives,
         [VKF_ATTENTION_GRAD_SPEC_DROPOUT] = of->dropout->p > 0,
     };
+    // A kernel of two gradients that gives one is still taken for writing the other.
+    const vkf__span *second = vkf__present(&job->value_out.span) ? &job->value_out.span : &job->out.span;
     vkf__dispatch dispatch = {
         .label = job->label,
         .variant = *variant,
@@ -314,7 +316,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
                      {job->out.span, true},
                      {forward->mask, false},
                      {forward->key_mask, false},
-                     {job->value_out.span, true}},
+                     {*second, true}},
         .params = params,
     };
     const vkf__config *config = variant->config;
@@ -328,28 +330,29 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
     return vkf__work_dispatch(work, &dispatch);
 }
 
-static vkf__problem problem_of(const vkf__attention_args *forward, uint32_t gives)
+static vkf__problem problem_of(const subject *of, uint32_t gives)
 {
+    const vkf__attention_args *forward = of->forward;
     return (vkf__problem){
         .m = (uint32_t)own_rows(forward, gives),
         .n = (uint32_t)other_rows(forward, gives),
         .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
         .biased = gives == VKF_ATTENTION_GRAD_BIAS,
+        .largest = of->rows.whole.size_bytes / sizeof(float),
     };
 }
 
 static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
 {
-    const vkf__attention_args *forward = of->forward;
     vkf__variant variant;
     uint64_t slices = 0;
     const vkf__op op = trains(job->gives)                               ? VKF_OP_ATTENTION_TRAIN
                        : job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR
                                                                         : VKF_OP_ATTENTION_GRAD;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
-    const vkf__problem problem = problem_of(forward, job->gives);
+    const vkf__problem problem = problem_of(of, job->gives);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(forward, job->gives, variant.config), &slices));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(of->forward, job->gives, variant.config), &slices));
     struct vkf_attention_grad_params params = params_of(of, job);
     params.slices = (uint32_t)slices;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {
@@ -377,13 +380,13 @@ static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forw
 // A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both is
 // asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
 // thread of lavapipe, Mesa 22.3.6).
-static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
+static bool takes_two_ways(const vkf__work *work, const subject *of)
 {
     const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
-    const vkf__problem problem = problem_of(&args->forward, VKF_ATTENTION_GRAD_LOG_SUMS);
-    return args->dropout.p == 0 && selector.caps->traits.processor && !work->trial &&
-           vkf__attention_is_served(work, &args->forward) &&
+    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_LOG_SUMS);
+    return of->dropout->p == 0 && selector.caps->traits.processor && !work->trial &&
+           vkf__attention_is_served(work, of->forward) &&
            vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
 }
 
@@ -396,7 +399,7 @@ vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train
     const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
     assert(!vkf__present(&forward->weights));
     VKF_RETURN_IF_ERROR(make_room(work, forward->label, forward, &of.rows));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, args), &apart));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, &of), &apart));
     if (apart)
         VKF_RETURN_IF_ERROR(vkf__emit_attention(work, forward));
     for (uint64_t i = 0; i < of.rows.parts; i++) {
@@ -409,13 +412,10 @@ vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train
 }
 
 // Whether one kernel gives both gradients. A trial of the one that gives each by itself has it do so.
-static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args)
+static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args, const subject *of)
 {
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->dk.span.dtype};
-    const vkf__problem problem = {
-        .m = args->forward.k_len,
-        .k = args->forward.head_dim > args->forward.v_head_dim ? args->forward.head_dim : args->forward.v_head_dim,
-    };
+    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_KEY_AND_VALUE);
     if (work->trial && work->trial->kernel->op == VKF_OP_ATTENTION_GRAD)
         return false;
     return vkf__present(&args->dk.span) && vkf__present(&args->dv.span) && args->dk.span.dtype == args->dv.span.dtype &&
@@ -429,7 +429,7 @@ static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_gra
     const pass key = {"grad_key", VKF_ATTENTION_GRAD_KEY, .out = args->dk, .adds = args->accumulate_k};
     const pass value = {"grad_value", VKF_ATTENTION_GRAD_VALUE, .out = args->dv, .adds = args->accumulate_v};
     uint64_t paired = 0;
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args), &paired));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args, of), &paired));
     if (paired)
         return emit_pass(work, of, &both);
     if (vkf__present(&args->dk.span))
