@@ -19,8 +19,9 @@
 // size, 4 divides DEPTH, and OWN = EACH * local size / LANES, EACH * STEP / LANES <= 32, TILE = (OWN + STEP) *
 // (DEPTH / 4 + 1) is at least 4 * ceil(head_dim / 4), for the wider of the two, and shared memory holds
 // 16 * (TILE + OWN * (STEP / 4 + 1)) + 4 * STEP + 4 * OWN * (STEP / 4 + 1) bytes.
-// Grid: in any fold of two dimensions, ceil(rows / OWN) * kv_heads * batch workgroups, of the k_len rows of keys or the
-// q_len * heads / kv_heads rows of queries of a key head; for a bias ceil(mask_cols / STEP) takes the place of batch.
+// Grid: in any fold of two dimensions, ceil(rows / OWN) * key_heads workgroups, of the k_len rows of keys or the
+// q_len * heads / kv_heads rows of queries of a key head; for a bias kv_heads * ceil(mask_cols / STEP) takes the place
+// of key_heads.
 //
 // Rows that none of the workgroup's own see, or are seen by, are not visited, or add nothing whatever they hold: they
 // are taken for zeros when they are added. Mesa 22.3's lavapipe ends an invocation's loops after 65,535 iterations in
@@ -117,7 +118,7 @@ shared uint drawn[DROPOUT * OWN * (STEP / 4 + 1) + 1];
 
 #include "include/attention_grad_rows.glsl"
 
-// Where rows of the own and of the other kind begin among all rows, and those of queries.
+// Where the key head's rows of the own and of the other kind begin, and its queries among those of all key heads.
 uint own_base, other_base, query_base;
 float dots[EACH * LANE_OTHERS];
 float scores[EACH * LANE_OTHERS]; // then weights
@@ -170,10 +171,10 @@ void start_output(work w)
 
 void start(work w)
 {
-    uint entry = w.b * p.kv_heads + w.kv_head, key_base = p.keys_first + entry * p.k_len;
-    query_base = entry * query_count();
-    own_base = OWNS_KEYS ? key_base : query_base;
-    other_base = OWNS_KEYS ? query_base : key_base;
+    uint at = key_head_of(w) - p.first_key_head, keys = p.keys_first + at * p.k_len, queries = at * query_count();
+    own_base = OWNS_KEYS ? keys : queries;
+    other_base = OWNS_KEYS ? queries : keys;
+    query_base = key_head_of(w) * query_count();
     [[unroll]] for (uint i = 0; i < EACH * FIRST_LANE_QUADS; ++i)
         first_sums[i] = vec4(0.0);
     [[unroll]] for (uint i = 0; i < EACH * SECOND_LANE_QUADS; ++i)
@@ -541,7 +542,7 @@ void sum_bias(work w, uint first)
         bias_sums[i] = 0.0;
     for (w.b = slice_begin(p.batch, p.slice); w.b < end_entry; ++w.b) {
         uvec2 range = visible_columns(view_query(w, w.first_own), view_query(w, last));
-        if (first >= range.y || first + STEP <= range.x)
+        if (first >= range.y || first + STEP <= range.x || !is_packed(w))
             continue;
         start(w);
         take_step(w, first, p.mask_cols, 1);
@@ -572,14 +573,14 @@ void give_bias(work w)
 
 void main()
 {
-    work w = view_work(group_index());
+    work w = view_work(group_index(), GIVES_BIAS ? 0 : p.first_key_head);
 #if !defined(ATTENTION_TRAIN) && !defined(ATTENTION_GRAD_PAIR)
     if (GIVES_BIAS) {
         give_bias(w);
         return;
     }
 #endif
-    if (w.b >= p.batch)
+    if (!is_packed(w))
         return;
     start(w);
     walk(w);

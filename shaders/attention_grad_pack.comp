@@ -28,23 +28,22 @@ shared float lane_sums[LOCAL_SIZE];
 struct row_view {
     uint x_first;
     uint out_first;
-    uint row; // among the packed ones
 };
 
-// Rows are counted as x is, batch entries first and heads last.
 row_view view_row(uint row)
 {
-    uint h = row % p.heads, l = row / p.heads % p.len, b = row / p.heads / p.len;
+    uint key_head = p.first_key_head + row / p.group / p.len, b = key_head / p.kv_heads;
+    uint l = row / p.group % p.len, h = key_head % p.kv_heads * p.group + row % p.group;
     row_view view;
     view.x_first = b * p.x_batch + l * p.x_row + h * p.x_head;
     view.out_first = b * p.out_batch + l * p.out_row + h * p.out_head;
-    view.row = ((b * (p.heads / p.group) + h / p.group) * p.len + l) * p.group + h % p.group;
     return view;
 }
 
 // Copies the lane's quads of the row. Returns what they add to its delta.
-float copy_row(row_view view, uint lane)
+float copy_row(uint row, uint lane)
 {
+    row_view view = view_row(row);
     float sum = 0.0;
     for (uint quad = lane; quad < (p.width + 3) / 4; quad += LANES) {
         vec4 value = vec4(0.0);
@@ -56,7 +55,7 @@ float copy_row(row_view view, uint lane)
                     sum += value[c] * out_load(view.out_first + col);
             }
         }
-        rows_data[rows_offset / 4 + view.row * p.row_quads + p.first_quad + quad] = value;
+        rows_data[rows_offset / 4 + row * p.row_quads + p.first_quad + quad] = value;
     }
     return sum;
 }
@@ -64,8 +63,7 @@ float copy_row(row_view view, uint lane)
 void main()
 {
     uint row = flat_index() / LANES, lane = flat_index() % LANES;
-    row_view view = view_row(min(row, p.rows - 1));
-    float sum = row < p.rows ? copy_row(view, lane) : 0.0;
+    float sum = row < p.rows ? copy_row(row, lane) : 0.0;
     if (LANES > 1) {
         lane_sums[gl_LocalInvocationID.x] = sum;
         barrier();
@@ -73,6 +71,6 @@ void main()
     if (DELTAS != 0 && lane == 0 && row < p.rows) {
         [[unroll]] for (uint i = 1; i < LANES; ++i)
             sum += lane_sums[gl_LocalInvocationID.x + i];
-        deltas_store(view.row, sum);
+        deltas_store(p.first_key_head * p.len * p.group + row, sum);
     }
 }

@@ -3,20 +3,29 @@
 //
 // An invocation has one row of its own, a query or a key, whose elements and sums stay in its registers, or in the
 // cache of a processor. All invocations of a workgroup, which is a subgroup, walk over the same other rows, STEP at a
-// time, and read these by device address, uniformly: to lavapipe such a load is a part of the multiply-add. See
-// software_attention_direct.comp for the fence, and for the loops being do-while.
+// time, and read these by device address, uniformly: to lavapipe such a load is a part of the multiply-add. With
+// SOURCE_TEXEL, for versions where it is not, each invocation fetches one of these rows through a texel buffer, and the
+// subgroup exchanges them. See software_attention_direct.comp for the fence, and for the loops being do-while. Loops
+// that are unrolled have a constant number of turns, since Mesa 22.3 leaves others as they are.
 //
 // Rows that none of the workgroup's own see may hold anything. When sums are taken the first row of the step that is
-// seen stands in for them, with their weight, which is 0.
+// seen stands in for them, or zeros do, with their weight, which is 0.
 //
 // Invariants (the registry checks them): EACH and LANES are 1, DEPTH is 4 and not used, the local size is that of a
-// subgroup. All loops over STEP and dims are unrolled, and the time to compile grows with their product.
+// subgroup, and with SOURCE_TEXEL it is STEP. All loops over STEP and dims are unrolled, and the time to compile grows
+// with their product.
 // Grid: as of attention_grad.comp.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#ifdef SOURCE_TEXEL
+#extension GL_KHR_shader_subgroup_shuffle : require
+#define ROWS_ADDRESS
+#else
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
+#define ROWS_ADDRESS uvec2 rows_address;
+#endif
 #extension GL_KHR_shader_subgroup_arithmetic : require
 
 #include "include/storage.glsl"
@@ -38,13 +47,13 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 #ifdef ATTENTION_GRAD_PAIR
 layout(push_constant) uniform offsets_block {
     uint rows_offset, out_offset, mask_offset, key_mask_offset, value_out_offset;
-    uvec2 rows_address;
+    ROWS_ADDRESS
 };
 READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, value_out)
 #else
 layout(push_constant) uniform offsets_block {
     uint rows_offset, out_offset, mask_offset, key_mask_offset;
-    uvec2 rows_address;
+    ROWS_ADDRESS
 };
 #endif
 
@@ -52,7 +61,11 @@ READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
 
+#ifdef SOURCE_TEXEL
+layout(set = 0, binding = VKF_ATTENTION_GRAD_BINDING_ROWS) uniform textureBuffer rows_texels;
+#else
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer floats { float data[]; };
+#endif
 #ifdef ATTENTION_TRAIN
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer floats_out { float data[]; };
 #endif
@@ -86,12 +99,65 @@ float maximum, total;         // of the weights, relative to maximum
 uint kept;                    // a bit for each of the scores
 float scores[STEP];           // then weights
 float changes[STEP];          // of scores
-uint first_query, first_other; // rows
+uint first_query; // among those of all key heads
+uint first_other; // row
 
 uint own_row(work w)
 {
     return w.first_own + gl_LocalInvocationID.x;
 }
+
+// Each source gives
+//   number(element)          one of the rows' buffer
+//   OTHERS                   what an invocation knows of a step's other rows
+//   view_others(first, ...)  of those from `first` on; from `end` on it is the row before
+//   keep_seen(others, ...)   the same without those that have no bit in `seen`
+//   OTHER(j, i)              element i of the j-th of `others`
+//   query_number(from, ...)  the j-th query's, of numbers from element `from` on
+#ifdef SOURCE_TEXEL
+#define OTHERS float[ROW]
+#define OTHER(j, i) subgroupShuffle(others[i], j)
+
+vec4 four_numbers(uint element)
+{
+    return texelFetch(rows_texels, int(rows_offset + element / 4));
+}
+
+float number(uint element)
+{
+    return four_numbers(element)[element % 4];
+}
+
+// The row that the invocation fetches.
+uint fetched_row(uint first, uint end)
+{
+    return min(first + gl_SubgroupInvocationID, end - 1);
+}
+
+void view_others(uint first, uint end, out OTHERS others)
+{
+    uint at = (first_other + fetched_row(first, end)) * ROW;
+    [[unroll]] for (uint i = 0; i < ROW; i += 4) {
+        vec4 four = four_numbers(at + i);
+        [[unroll]] for (uint c = 0; c < 4; ++c)
+            others[i + c] = four[c];
+    }
+}
+
+void keep_seen(inout OTHERS others, uint first, uint end, uint seen)
+{
+    bool keep = (seen >> gl_SubgroupInvocationID & 1u) != 0;
+    [[unroll]] for (uint i = 0; i < ROW; ++i)
+        others[i] = keep ? others[i] : 0.0;
+}
+
+float query_number(uint from, uint first, uint end, uint j)
+{
+    return subgroupShuffle(number(from + first_query + fetched_row(first, end)), j);
+}
+#else
+#define OTHERS floats[STEP]
+#define OTHER(j, i) others[j].data[i]
 
 // 64-bit sums by hand: shaderInt64 is optional.
 uvec2 address_of(uint element)
@@ -102,11 +168,36 @@ uvec2 address_of(uint element)
 
 #define floats_at(element) floats(address_of(element))
 
+float number(uint element)
+{
+    return floats_at(element).data[0];
+}
+
+void view_others(uint first, uint end, out OTHERS others)
+{
+    [[unroll]] for (uint j = 0; j < STEP; ++j)
+        others[j] = floats_at((first_other + min(first + j, end - 1)) * ROW);
+}
+
+void keep_seen(inout OTHERS others, uint first, uint end, uint seen)
+{
+    [[unroll]] for (uint j = 0; j < STEP; ++j) {
+        uint row = (seen >> j & 1u) != 0 ? j : uint(findLSB(seen));
+        others[j] = floats_at((first_other + min(first + row, end - 1)) * ROW);
+    }
+}
+
+float query_number(uint from, uint first, uint end, uint j)
+{
+    return number(from + first_query + min(first + j, end - 1));
+}
+#endif
+
 #ifdef ATTENTION_TRAIN
 // What the dispatches before this one have found: an output, whose weights have the sum of 1 relative to log_sums.
 void start_output(work w, uint own)
 {
-    float before = p.slice > 0 ? floats_at(p.log_sums_first + first_query + own).data[0] : LOWEST;
+    float before = p.slice > 0 ? number(p.log_sums_first + first_query + own) : LOWEST;
     maximum = is_nan(before) ? LOWEST : before;
     total = is_nan(before) ? before : before > LOWEST ? 1.0 : 0.0;
     uint first = first_element(w, own, p.out_batch, p.out_row, p.out_head);
@@ -119,22 +210,22 @@ void start_output(work w, uint own)
 
 void start(work w)
 {
-    uint entry = w.b * p.kv_heads + w.kv_head, first_key = p.keys_first + entry * p.k_len;
-    first_query = entry * query_count();
-    first_other = OWNS_KEYS ? first_query : first_key;
-    uint own = min(own_row(w), own_count() - 1), row = (OWNS_KEYS ? first_key : first_query) + own;
-    floats own_data = floats_at(row * ROW);
+    uint at = key_head_of(w) - p.first_key_head, keys = p.keys_first + at * p.k_len, queries = at * query_count();
+    uint own = min(own_row(w), own_count() - 1);
+    first_query = key_head_of(w) * query_count();
+    first_other = OWNS_KEYS ? queries : keys;
+    uint row_at = ((OWNS_KEYS ? keys : queries) + own) * ROW;
     [[unroll]] for (uint i = 0; i < FIRST; ++i) {
-        own_first[i] = own_data.data[i];
+        own_first[i] = number(row_at + i);
         first_sums[i] = 0.0;
     }
     [[unroll]] for (uint i = 0; i < SECOND; ++i) {
-        own_second[i] = own_data.data[FIRST + i];
+        own_second[i] = number(row_at + FIRST + i);
         second_sums[i] = 0.0;
     }
     if (!TRAINS && !OWNS_KEYS) {
-        own_log_sum = floats_at(p.log_sums_first + row).data[0];
-        own_delta = floats_at(p.deltas_first + row).data[0];
+        own_log_sum = number(p.log_sums_first + first_query + own);
+        own_delta = number(p.deltas_first + first_query + own);
     }
 #ifdef ATTENTION_TRAIN
     start_output(w, own);
@@ -143,14 +234,16 @@ void start(work w)
 
 // A half of the own row times that of each other, beginning at element `from`.
 #define MULTIPLY(name, to, from, dim)                                                \
-    void multiply_##name(floats others[STEP])                                        \
+    void multiply_##name(OTHERS others)                                              \
     {                                                                                \
         [[unroll]] for (uint j = 0; j < STEP; ++j)                                   \
             to[j] = 0.0;                                                             \
         [[unroll]] for (uint i = 0; i < dim; i += FENCE) {                           \
             [[unroll]] for (uint j = 0; j < STEP; ++j) {                             \
-                [[unroll]] for (uint c = i; c < i + FENCE && c < dim; ++c)           \
-                    to[j] = fma(own_##name[c], others[j].data[from + c], to[j]);     \
+                [[unroll]] for (uint c = 0; c < FENCE; ++c) {                        \
+                    if (i + c < dim)                                                 \
+                        to[j] = fma(own_##name[i + c], OTHER(j, from + i + c), to[j]); \
+                }                                                                    \
             }                                                                        \
             memoryBarrierBuffer();                                                   \
         }                                                                            \
@@ -212,18 +305,22 @@ void raise_maximum()
 #endif
 
 #define SUMS(name, weights, from, dim)                                                  \
-    void name##_add(floats others[STEP])                                                \
+    void name##_add(OTHERS others)                                                      \
     {                                                                                   \
         [[unroll]] for (uint i = 0; i < dim; i += BLOCK) {                              \
             float part[BLOCK];                                                          \
-            [[unroll]] for (uint c = 0; c < BLOCK && i + c < dim; ++c)                  \
-                part[c] = name##_sums[i + c];                                           \
+            [[unroll]] for (uint c = 0; c < BLOCK; ++c)                                 \
+                part[c] = i + c < dim ? name##_sums[i + c] : 0.0;                       \
             [[unroll]] for (uint j = 0; j < STEP; ++j) {                                \
-                [[unroll]] for (uint c = 0; c < BLOCK && i + c < dim; ++c)              \
-                    part[c] = fma(weights[j], others[j].data[from + i + c], part[c]);   \
+                [[unroll]] for (uint c = 0; c < BLOCK; ++c) {                           \
+                    if (i + c < dim)                                                    \
+                        part[c] = fma(weights[j], OTHER(j, from + i + c), part[c]);     \
+                }                                                                       \
             }                                                                           \
-            [[unroll]] for (uint c = 0; c < BLOCK && i + c < dim; ++c)                  \
-                name##_sums[i + c] = part[c];                                           \
+            [[unroll]] for (uint c = 0; c < BLOCK; ++c) {                               \
+                if (i + c < dim)                                                        \
+                    name##_sums[i + c] = part[c];                                       \
+            }                                                                           \
         }                                                                               \
     }
 SUMS(first, changes, 0, FIRST)
@@ -234,9 +331,8 @@ uint weigh(uint first, uint end)
 {
     uint seen = 0;
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
-        uint query = first_query + min(first + j, end - 1);
         float highest = TRAINS ? maximum : own_log_sum;
-        scores[j] = weight(scores[j], OWNS_KEYS ? floats_at(p.log_sums_first + query).data[0] : highest);
+        scores[j] = weight(scores[j], OWNS_KEYS ? query_number(p.log_sums_first, first, end, j) : highest);
         if (TRAINS)
             total += scores[j];
         seen |= floatBitsToUint(scores[j]) != 0 ? 1u << j : 0u;
@@ -248,17 +344,16 @@ uint weigh(uint first, uint end)
 void make_gradients(uint first, uint end)
 {
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
-        uint query = first_query + min(first + j, end - 1);
-        float change = dropped(j, changes[j]) - (OWNS_KEYS ? floats_at(p.deltas_first + query).data[0] : own_delta);
+        float change = dropped(j, changes[j]);
+        change -= OWNS_KEYS ? query_number(p.deltas_first, first, end, j) : own_delta;
         changes[j] = floatBitsToUint(scores[j]) != 0 ? scores[j] * change : 0.0;
     }
 }
 
 void take_step(work w, uint first, uint end)
 {
-    floats others[STEP];
-    [[unroll]] for (uint j = 0; j < STEP; ++j)
-        others[j] = floats_at((first_other + min(first + j, end - 1)) * ROW);
+    OTHERS others;
+    view_others(first, end, others);
     if (DROPOUT != 0)
         draw(w, first);
     multiply_first(others);
@@ -269,10 +364,7 @@ void take_step(work w, uint first, uint end)
     uint seen = weigh(first, end);
     if (seen == 0 || !(SUMS_FIRST || SUMS_SECOND))
         return;
-    [[unroll]] for (uint j = 0; j < STEP; ++j) {
-        uint row = (seen >> j & 1u) != 0 ? j : uint(findLSB(seen));
-        others[j] = floats_at((first_other + min(first + row, end - 1)) * ROW);
-    }
+    keep_seen(others, first, end, seen);
     if (SUMS_FIRST) {
         multiply_second(others);
         make_gradients(first, end);
@@ -367,8 +459,8 @@ void store(work w)
 
 void main()
 {
-    work w = view_work(group_index());
-    if (w.b >= p.batch)
+    work w = view_work(group_index(), p.first_key_head);
+    if (!is_packed(w))
         return;
     start(w);
     walk(w);

@@ -22,15 +22,26 @@ uint own_count()
 }
 
 // Blocks of queries run backwards: under the causal mask the longest come first.
-work view_work(uint index)
+work view_work(uint index, uint first_key_head)
 {
     uint blocks = (own_count() + OWN - 1) / OWN, block = index % blocks;
-    index /= blocks;
+    uint key_head = first_key_head + index / blocks;
     work w;
     w.first_own = (OWNS_KEYS ? block : blocks - 1 - block) * OWN;
-    w.kv_head = index % p.kv_heads;
-    w.b = index / p.kv_heads;
+    w.kv_head = key_head % p.kv_heads;
+    w.b = key_head / p.kv_heads;
     return w;
+}
+
+uint key_head_of(work w)
+{
+    return w.b * p.kv_heads + w.kv_head;
+}
+
+// Whether its rows are packed.
+bool is_packed(work w)
+{
+    return key_head_of(w) - p.first_key_head < p.key_heads;
 }
 
 mask_view view_query(work w, uint row)

@@ -12,9 +12,10 @@
 // (s / 4, (b * heads + h) * q_len + l, stream, step) under the seed as its key, is not below threshold. So a weight has
 // a number of 64 bits, and a row does not depend on how many keys there are. The rest is as in dropout.h.
 //
-// attention_grad_pack first puts the operands side by side, which four storage buffers then suffice for:
-//   rows of queries: (batch, kv_heads, q_len, heads / kv_heads, query then g)
-//   rows of keys:    (batch, kv_heads, k_len, key then value)
+// Key heads are counted through the batch: b * kv_heads + head. attention_grad_pack first puts the operands of some of
+// them, or of all, and of the query heads that share them side by side, which four storage buffers then suffice for:
+//   rows of queries: (key_heads, q_len, heads / kv_heads, query then g)
+//   rows of keys:    (key_heads, k_len, key then value)
 //   log_sums:        (batch, kv_heads, q_len, heads / kv_heads), deltas: the same
 // Query and key, and g and value, are filled up with zeros to a multiple of 4 each. All are f32 in one buffer. Rows of
 // one key head lie one after the other, as the query heads that share it go through the same keys.
@@ -64,6 +65,8 @@ struct vkf_attention_grad_params {
     vkf_u32 kv_heads; // divides heads
     vkf_u32 q_len;
     vkf_u32 k_len;
+    vkf_u32 first_key_head; // of those that are packed
+    vkf_u32 key_heads;      // that are packed
     vkf_u32 keys_first;     // row of the first key
     vkf_u32 log_sums_first; // element
     vkf_u32 deltas_first;   // element
@@ -93,22 +96,23 @@ struct vkf_attention_grad_params {
     vkf_u32 seed_high;
     vkf_f32 keep_scale;
 };
-VKF_SHARED_SIZE(vkf_attention_grad_params, 33)
+VKF_SHARED_SIZE(vkf_attention_grad_params, 35)
 
 #define VKF_ATTENTION_GRAD_PACK_BINDING_X 1
 #define VKF_ATTENTION_GRAD_PACK_BINDING_ROWS 2
 #define VKF_ATTENTION_GRAD_PACK_BINDING_OUT 3    // with DELTAS: the output of attention, laid out like x
-#define VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS 4 // with DELTAS: one element per row
+#define VKF_ATTENTION_GRAD_PACK_BINDING_DELTAS 4 // with DELTAS: one element per row of all key heads
 
 #define VKF_ATTENTION_GRAD_PACK_SPEC_LANES 1 // invocations that share a row, and a power of two
 #define VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS 2
 #define VKF_ATTENTION_GRAD_PACK_SPEC_COUNT 3
 
 struct vkf_attention_grad_pack_params {
-    vkf_u32 rows; // batch * len * heads
+    vkf_u32 rows; // key_heads * len * group
     vkf_u32 len;
-    vkf_u32 heads;
+    vkf_u32 kv_heads;
     vkf_u32 group; // heads that share rows of keys; 1 for keys
+    vkf_u32 first_key_head;
     vkf_u32 width;
     vkf_u32 first_quad; // of x in a row
     vkf_u32 row_quads;
@@ -119,6 +123,6 @@ struct vkf_attention_grad_pack_params {
     vkf_u32 out_row;
     vkf_u32 out_head;
 };
-VKF_SHARED_SIZE(vkf_attention_grad_pack_params, 13)
+VKF_SHARED_SIZE(vkf_attention_grad_pack_params, 14)
 
 #endif

@@ -99,6 +99,16 @@ static uint32_t rank_address(const vkf__caps *caps, const vkf__problem *problem)
     return caps->traits.folds_uniform_loads ? vkf__rank_address(caps, problem) : VKF_RANK_LAST + 15;
 }
 
+// The same with a step's rows fetched by the invocations of a subgroup. A row is unrolled.
+static const vkf__config texel_configs[] = {
+    {.name = "step8", .local_size = 8, TILE(1, 8, 1, 4)},
+};
+
+static bool texel_valid(const vkf__config *config)
+{
+    return address_valid(config) && config->tile.attention_grad.step == config->local_size;
+}
+
 static uint32_t workgroup_subgroup(const vkf__config *config)
 {
     return config->local_size;
@@ -148,6 +158,15 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
         CONSTANTS(address_constants), .tile_count = 4, CONFIGS(address_configs), .valid = address_valid,       \
         .subgroup_size = workgroup_subgroup, .rank = rank_address                                              \
     }
+// One module for either operator.
+#define GRAD_TEXEL(shader, op_, out)                                                                                \
+    {                                                                                                               \
+        .name = NAME_1(shader, out), TYPES_1(out), .module = "attention_grad_texel." #out, .op = op_,               \
+        .needs = VKF_NEEDS_SHUFFLE | VKF_NEEDS_SUBGROUP, .operands = {VKF_OPERAND_TEXEL4},                          \
+        .operand_count = VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, PARAMS(vkf_attention_grad_params),                   \
+        CONSTANTS(address_constants), .tile_count = 4, CONFIGS(texel_configs), .valid = texel_valid,                \
+        .subgroup_size = workgroup_subgroup, .rank = vkf__rank_texel                                                \
+    }
 #define PACK(shader, configs_, rank_, x)                                                                              \
     {                                                                                                                 \
         .name = NAME_1(shader, x), TYPES_1(x), .module = "attention_grad_pack." #x, .op = VKF_OP_ATTENTION_GRAD_PACK, \
@@ -162,6 +181,8 @@ static const vkf__kernel rows[] = {
     GRAD_ADDRESS("attention_train_address", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
     GRAD_ADDRESS("attention_grad_pair_address", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
     GRAD_ADDRESS("attention_grad_address", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD_TEXEL("attention_grad_pair_texel", VKF_OP_ATTENTION_GRAD_PAIR, f32),
+    GRAD_TEXEL("attention_grad_texel", VKF_OP_ATTENTION_GRAD, f32),
     PACK("attention_grad_pack", pack_configs, NULL, f32),
     PACK("attention_grad_pack_row", pack_row_configs, vkf__rank_direct, f32),
 };

@@ -1,6 +1,7 @@
 // The emitters of attention for training and its gradients, and their operators' rows. Operands are packed first, so
 // that four storage buffers suffice for all that a pass reads and writes. Where a fifth can be bound, gradients of keys
-// and values come from one pass, which computes scores once for both.
+// and values come from one pass, which computes scores once for both. Of long sequences some of the heads are packed at
+// a time.
 #include "op/attention_grad.h"
 
 #include <assert.h>
@@ -17,19 +18,31 @@
 #define QUAD 4u
 // Iterations of a dispatch's loops: fewer than the 65,535 after which some lavapipe ends them.
 #define MAX_ITERATIONS 60000u
+// Rows that take more than WHOLE_BYTES are packed in parts of PART_BYTES, or of an eighth where that is more. The two
+// passes over a part need no barrier between them, and have some 700 workgroups where heads have 64 elements.
+#define WHOLE_BYTES (UINT64_C(48) << 20)
+#define PART_BYTES (UINT64_C(12) << 20)
 
 // Where the packed operands lie, at maximum sizes.
 typedef struct packed {
-    vkf__span whole;         // rows of queries, rows of keys, log_sums and deltas
+    vkf__span whole;         // rows of queries and rows of keys, of one part; log_sums and deltas, of all
     uint32_t row_quads;      // of either kind of row
-    uint64_t query_rows;     // (batch, kv_heads, q_len, heads / kv_heads)
-    uint64_t key_rows;       // (batch, kv_heads, k_len)
+    uint64_t key_heads;      // of a part
+    uint64_t parts;          // that all (batch, kv_heads) are in
+    uint64_t query_rows;     // (key_heads, q_len, heads / kv_heads)
+    uint64_t key_rows;       // (key_heads, k_len)
+    uint64_t stats;          // (batch, kv_heads, q_len, heads / kv_heads)
     uint64_t log_sums_first; // element; the deltas follow
 } packed;
 
 static uint32_t quads_of(uint32_t width)
 {
     return vkf__div_up_u32(width, QUAD);
+}
+
+static uint64_t row_elements(const packed *rows)
+{
+    return (uint64_t)QUAD * rows->row_quads;
 }
 
 static vkf_status check(const vkf__work *work, const char *label, const vkf__attention_args *forward)
@@ -42,20 +55,34 @@ static vkf_status check(const vkf__work *work, const char *label, const vkf__att
     return VKF_OK;
 }
 
+// How many of `count` key heads are packed at a time, if `elements` is what the rows of all have.
+static uint64_t heads_at_once(uint64_t count, uint64_t elements)
+{
+    const uint64_t bytes = elements * sizeof(float);
+    const uint64_t part = bytes / 8 > PART_BYTES ? bytes / 8 : PART_BYTES;
+    const uint64_t heads = bytes <= WHOLE_BYTES ? count : count * part / bytes;
+    return heads > 0 ? heads : 1;
+}
+
 // Counts the rows and elements. False when they are too many for indices of 32 bits.
 static bool lay_out(const vkf__attention_args *forward, packed *out, uint64_t *out_count)
 {
+    const uint64_t count = (uint64_t)forward->batch * forward->kv_heads;
     const uint64_t queries[] = {forward->batch, forward->heads, forward->q_len};
-    const uint64_t keys[] = {forward->batch, forward->kv_heads, forward->k_len};
-    uint64_t elements = 0;
+    const uint64_t keys[] = {count, forward->k_len};
+    uint64_t key_rows = 0, elements = 0;
     out->row_quads = quads_of(forward->head_dim) + quads_of(forward->v_head_dim);
-    if (!vkf__product_u64(queries, 3, &out->query_rows) || !vkf__product_u64(keys, 3, &out->key_rows) ||
-        out->query_rows > UINT32_MAX || out->key_rows > UINT32_MAX ||
-        !vkf__mul_u64(out->query_rows + out->key_rows, (uint64_t)QUAD * out->row_quads, &elements))
+    if (!vkf__product_u64(queries, 3, &out->stats) || !vkf__product_u64(keys, 2, &key_rows) ||
+        out->stats > UINT32_MAX || key_rows > UINT32_MAX ||
+        !vkf__mul_u64(out->stats + key_rows, row_elements(out), &elements) || elements + 2 * out->stats > UINT32_MAX)
         return false;
-    out->log_sums_first = elements;
-    *out_count = elements + 2 * out->query_rows;
-    return *out_count <= UINT32_MAX;
+    out->key_heads = heads_at_once(count, elements);
+    out->parts = (count + out->key_heads - 1) / out->key_heads;
+    out->query_rows = out->key_heads * forward->q_len * (forward->heads / forward->kv_heads);
+    out->key_rows = out->key_heads * forward->k_len;
+    out->log_sums_first = (out->query_rows + out->key_rows) * row_elements(out);
+    *out_count = out->log_sums_first + 2 * out->stats;
+    return true;
 }
 
 static vkf_status make_room(vkf__work *work, const char *label, const vkf__attention_args *forward, packed *out)
@@ -65,15 +92,11 @@ static vkf_status make_room(vkf__work *work, const char *label, const vkf__atten
     if (!lay_out(forward, out, &count))
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          label);
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->query_rows, &out->query_rows));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->key_rows, &out->key_rows));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, out->log_sums_first, &out->log_sums_first));
+    uint64_t *const decided[] = {&out->key_heads,      &out->parts, &out->query_rows, &out->key_rows, &out->stats,
+                                 &out->log_sums_first, &count};
+    for (size_t i = 0; i < sizeof decided / sizeof decided[0]; i++)
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, *decided[i], decided[i]));
     return vkf__work_temp(work, VKF_DTYPE_F32, count, &out->whole);
-}
-
-static uint64_t row_elements(const packed *rows)
-{
-    return (uint64_t)QUAD * rows->row_quads;
 }
 
 static vkf__span query_rows(const packed *rows)
@@ -88,12 +111,27 @@ static vkf__span key_rows(const packed *rows)
 
 static vkf__span log_sums(const packed *rows)
 {
-    return vkf__span_part(&rows->whole, rows->log_sums_first, rows->query_rows);
+    return vkf__span_part(&rows->whole, rows->log_sums_first, rows->stats);
 }
 
 static vkf__span deltas(const packed *rows)
 {
-    return vkf__span_part(&rows->whole, rows->log_sums_first + rows->query_rows, rows->query_rows);
+    return vkf__span_part(&rows->whole, rows->log_sums_first + rows->stats, rows->stats);
+}
+
+// What is done at a time. Runs smaller than planned have parts without any key heads.
+typedef struct subject {
+    const vkf__attention_args *forward;
+    const vkf__attention_dropout *dropout;
+    packed rows;
+    uint64_t first_key_head, key_heads; // which are packed in this run
+} subject;
+
+static void take_part(subject *of, uint64_t part)
+{
+    const uint64_t all = (uint64_t)of->forward->batch * of->forward->kv_heads, first = part * of->rows.key_heads;
+    of->first_key_head = first < all ? first : all;
+    of->key_heads = all - of->first_key_head < of->rows.key_heads ? all - of->first_key_head : of->rows.key_heads;
 }
 
 // An operand on its way into rows. With `out` its products with that are summed into `deltas`, else these are the rows,
@@ -102,25 +140,26 @@ typedef struct packing {
     const char *label;
     const vkf__heads_span *x, *out;
     vkf__span rows, deltas;
-    uint32_t length, heads, group, width, first_quad;
+    uint32_t length, group, width, first_quad;
 } packing;
 
-static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward, const packed *rows, const packing *job)
+static vkf_status emit_pack(vkf__work *work, const subject *of, const packing *job)
 {
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {job->x->span.dtype};
-    const uint64_t count = (uint64_t)forward->batch * job->length * job->heads;
+    const uint64_t count = of->key_heads * job->length * job->group;
     const vkf__problem problem = {.m = (uint32_t)count, .n = job->width};
     const vkf__heads_span none = {0}, *out = job->out ? job->out : &none;
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ATTENTION_GRAD_PACK_SPEC_DELTAS] = job->out != NULL};
     const struct vkf_attention_grad_pack_params params = {
         .rows = (uint32_t)count,
         .len = job->length,
-        .heads = job->heads,
+        .kv_heads = of->forward->kv_heads,
         .group = job->group,
+        .first_key_head = (uint32_t)of->first_key_head,
         .width = job->width,
         .first_quad = job->first_quad,
-        .row_quads = rows->row_quads,
+        .row_quads = of->rows.row_quads,
         .x_batch = job->x->batch_stride,
         .x_row = job->x->row_stride,
         .x_head = job->x->head_stride,
@@ -142,19 +181,20 @@ static vkf_status emit_pack(vkf__work *work, const vkf__attention_args *forward,
 }
 
 // The first `count` of query, key, value, and the gradient of the output.
-static vkf_status pack(vkf__work *work, const vkf__attention_args *f, const vkf__heads_span *dout, const packed *rows,
-                       size_t count)
+static vkf_status pack(vkf__work *work, const subject *of, const vkf__heads_span *dout, size_t count)
 {
+    const vkf__attention_args *f = of->forward;
+    const packed *rows = &of->rows;
     const uint32_t second = quads_of(f->head_dim), group = f->heads / f->kv_heads;
     const vkf__span queries = query_rows(rows), keys = key_rows(rows);
     const packing jobs[] = {
-        {"pack_query", &f->q, NULL, queries, queries, f->q_len, f->heads, group, f->head_dim, 0},
-        {"pack_key", &f->k, NULL, keys, keys, f->k_len, f->kv_heads, 1, f->head_dim, 0},
-        {"pack_value", &f->v, NULL, keys, keys, f->k_len, f->kv_heads, 1, f->v_head_dim, second},
-        {"pack_gradient", dout, &f->out, queries, deltas(rows), f->q_len, f->heads, group, f->v_head_dim, second},
+        {"pack_query", &f->q, NULL, queries, queries, f->q_len, group, f->head_dim, 0},
+        {"pack_key", &f->k, NULL, keys, keys, f->k_len, 1, f->head_dim, 0},
+        {"pack_value", &f->v, NULL, keys, keys, f->k_len, 1, f->v_head_dim, second},
+        {"pack_gradient", dout, &f->out, queries, deltas(rows), f->q_len, group, f->v_head_dim, second},
     };
     for (size_t i = 0; i < count; i++)
-        VKF_RETURN_IF_ERROR(emit_pack(work, f, rows, &jobs[i]));
+        VKF_RETURN_IF_ERROR(emit_pack(work, of, &jobs[i]));
     return VKF_OK;
 }
 
@@ -210,13 +250,6 @@ static uint64_t count_slices(const vkf__attention_args *forward, uint32_t gives,
     return (steps + steps_each - 1) / steps_each;
 }
 
-// What a pass is about.
-typedef struct subject {
-    const vkf__attention_args *forward;
-    const vkf__attention_dropout *dropout;
-    packed rows;
-} subject;
-
 static struct vkf_attention_grad_params params_of(const subject *of, const pass *job)
 {
     const vkf__attention_args *forward = of->forward;
@@ -227,9 +260,11 @@ static struct vkf_attention_grad_params params_of(const subject *of, const pass 
         .kv_heads = forward->kv_heads,
         .q_len = forward->q_len,
         .k_len = forward->k_len,
+        .first_key_head = (uint32_t)of->first_key_head,
+        .key_heads = (uint32_t)of->key_heads,
         .keys_first = (uint32_t)rows->query_rows,
         .log_sums_first = (uint32_t)rows->log_sums_first,
-        .deltas_first = (uint32_t)(rows->log_sums_first + rows->query_rows),
+        .deltas_first = (uint32_t)(rows->log_sums_first + rows->stats),
         .adds = job->adds,
         .value_adds = job->value_adds,
         .out_batch = job->out.batch_stride,
@@ -271,6 +306,8 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
         [VKF_ATTENTION_GRAD_SPEC_GIVES] = job->gives,
         [VKF_ATTENTION_GRAD_SPEC_DROPOUT] = of->dropout->p > 0,
     };
+    // A kernel of two gradients that gives one is still taken for writing the other.
+    const vkf__span *second = vkf__present(&job->value_out.span) ? &job->value_out.span : &job->out.span;
     vkf__dispatch dispatch = {
         .label = job->label,
         .variant = *variant,
@@ -279,41 +316,43 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
                      {job->out.span, true},
                      {forward->mask, false},
                      {forward->key_mask, false},
-                     {job->value_out.span, true}},
+                     {*second, true}},
         .params = params,
     };
     const vkf__config *config = variant->config;
     const vkf__attention_grad_tile *tile = &config->tile.attention_grad;
     const uint64_t rows_each = tile->each * config->local_size / tile->lanes;
     const uint64_t blocks = (own_rows(forward, job->gives) + rows_each - 1) / rows_each;
-    const uint64_t others = job->gives == VKF_ATTENTION_GRAD_BIAS ? vkf__div_up_u32(forward->mask_cols, tile->step)
-                                                                  : forward->batch;
-    vkf__grid_flat(work, blocks * forward->kv_heads * others, dispatch.grid);
+    const uint64_t times = job->gives == VKF_ATTENTION_GRAD_BIAS
+                               ? (uint64_t)forward->kv_heads * vkf__div_up_u32(forward->mask_cols, tile->step)
+                               : of->key_heads;
+    vkf__grid_flat(work, blocks * times, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
 
-static vkf__problem problem_of(const vkf__attention_args *forward, uint32_t gives)
+static vkf__problem problem_of(const subject *of, uint32_t gives)
 {
+    const vkf__attention_args *forward = of->forward;
     return (vkf__problem){
         .m = (uint32_t)own_rows(forward, gives),
         .n = (uint32_t)other_rows(forward, gives),
         .k = forward->head_dim > forward->v_head_dim ? forward->head_dim : forward->v_head_dim,
         .biased = gives == VKF_ATTENTION_GRAD_BIAS,
+        .largest = of->rows.whole.size_bytes / sizeof(float),
     };
 }
 
 static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
 {
-    const vkf__attention_args *forward = of->forward;
     vkf__variant variant;
     uint64_t slices = 0;
     const vkf__op op = trains(job->gives)                               ? VKF_OP_ATTENTION_TRAIN
                        : job->gives == VKF_ATTENTION_GRAD_KEY_AND_VALUE ? VKF_OP_ATTENTION_GRAD_PAIR
                                                                         : VKF_OP_ATTENTION_GRAD;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
-    const vkf__problem problem = problem_of(forward, job->gives);
+    const vkf__problem problem = problem_of(of, job->gives);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(forward, job->gives, variant.config), &slices));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, count_slices(of->forward, job->gives, variant.config), &slices));
     struct vkf_attention_grad_params params = params_of(of, job);
     params.slices = (uint32_t)slices;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {
@@ -341,13 +380,13 @@ static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forw
 // A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both is
 // asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
 // thread of lavapipe, Mesa 22.3.6).
-static bool takes_two_ways(const vkf__work *work, const vkf__attention_train_args *args)
+static bool takes_two_ways(const vkf__work *work, const subject *of)
 {
     const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
-    const vkf__problem problem = problem_of(&args->forward, VKF_ATTENTION_GRAD_LOG_SUMS);
-    return args->dropout.p == 0 && selector.caps->traits.processor && !work->trial &&
-           vkf__attention_is_served(work, &args->forward) &&
+    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_LOG_SUMS);
+    return of->dropout->p == 0 && selector.caps->traits.processor && !work->trial &&
+           vkf__attention_is_served(work, of->forward) &&
            vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
 }
 
@@ -360,23 +399,23 @@ vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train
     const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
     assert(!vkf__present(&forward->weights));
     VKF_RETURN_IF_ERROR(make_room(work, forward->label, forward, &of.rows));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, args), &apart));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && takes_two_ways(work, &of), &apart));
     if (apart)
         VKF_RETURN_IF_ERROR(vkf__emit_attention(work, forward));
-    VKF_RETURN_IF_ERROR(pack(work, forward, NULL, &of.rows, apart ? 2 : 3));
-    VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &log_sums_alone : &both));
+    for (uint64_t i = 0; i < of.rows.parts; i++) {
+        take_part(&of, i);
+        VKF_RETURN_IF_ERROR(pack(work, &of, NULL, apart ? 2 : 3));
+        VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &log_sums_alone : &both));
+    }
     const vkf__span sums = log_sums(&of.rows);
     return copy_log_sums(work, forward, &sums, &args->log_sums);
 }
 
 // Whether one kernel gives both gradients. A trial of the one that gives each by itself has it do so.
-static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args)
+static bool pairs(const vkf__work *work, const vkf__attention_grad_args *args, const subject *of)
 {
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->dk.span.dtype};
-    const vkf__problem problem = {
-        .m = args->forward.k_len,
-        .k = args->forward.head_dim > args->forward.v_head_dim ? args->forward.head_dim : args->forward.v_head_dim,
-    };
+    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_KEY_AND_VALUE);
     if (work->trial && work->trial->kernel->op == VKF_OP_ATTENTION_GRAD)
         return false;
     return vkf__present(&args->dk.span) && vkf__present(&args->dv.span) && args->dk.span.dtype == args->dv.span.dtype &&
@@ -390,7 +429,7 @@ static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_gra
     const pass key = {"grad_key", VKF_ATTENTION_GRAD_KEY, .out = args->dk, .adds = args->accumulate_k};
     const pass value = {"grad_value", VKF_ATTENTION_GRAD_VALUE, .out = args->dv, .adds = args->accumulate_v};
     uint64_t paired = 0;
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args), &paired));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && pairs(work, args, of), &paired));
     if (paired)
         return emit_pass(work, of, &both);
     if (vkf__present(&args->dk.span))
@@ -398,20 +437,31 @@ static vkf_status emit_keys_and_values(vkf__work *work, const vkf__attention_gra
     return vkf__present(&args->dv.span) ? emit_pass(work, of, &value) : VKF_OK;
 }
 
+// A bias takes something of each part.
+static vkf_status emit_part(vkf__work *work, const vkf__attention_grad_args *args, const subject *of, bool first)
+{
+    const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
+    const pass bias = {"grad_bias", VKF_ATTENTION_GRAD_BIAS, .out = args->dbias,
+                       .adds = args->accumulate_bias || !first};
+    VKF_RETURN_IF_ERROR(pack(work, of, &args->dout, 4));
+    if (vkf__present(&args->dq.span))
+        VKF_RETURN_IF_ERROR(emit_pass(work, of, &query));
+    if (vkf__present(&args->dbias.span))
+        VKF_RETURN_IF_ERROR(emit_pass(work, of, &bias));
+    return emit_keys_and_values(work, args, of);
+}
+
 vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args)
 {
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
-    const pass query = {"grad_query", VKF_ATTENTION_GRAD_QUERY, .out = args->dq, .adds = args->accumulate_q};
-    const pass bias = {"grad_bias", VKF_ATTENTION_GRAD_BIAS, .out = args->dbias, .adds = args->accumulate_bias};
     VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
-    VKF_RETURN_IF_ERROR(pack(work, of.forward, &args->dout, &of.rows, 4));
     const vkf__span sums = log_sums(&of.rows);
     VKF_RETURN_IF_ERROR(copy_log_sums(work, of.forward, &args->log_sums, &sums));
-    if (vkf__present(&args->dq.span))
-        VKF_RETURN_IF_ERROR(emit_pass(work, &of, &query));
-    if (vkf__present(&args->dbias.span))
-        VKF_RETURN_IF_ERROR(emit_pass(work, &of, &bias));
-    return emit_keys_and_values(work, args, &of);
+    for (uint64_t i = 0; i < of.rows.parts; i++) {
+        take_part(&of, i);
+        VKF_RETURN_IF_ERROR(emit_part(work, args, &of, i == 0));
+    }
+    return VKF_OK;
 }
 
 // Multiply-adds of one pair of a query and a key, in widths of heads and of values: scores, products with values where
@@ -457,9 +507,9 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const uint32_t gives = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_GIVES];
     const double width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_HEAD_DIM];
     const double v_width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM];
-    const double pairs_count =
-        (double)p->batch * p->heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
-    const double queries = (double)p->batch * p->heads * p->q_len, keys = (double)p->batch * p->kv_heads * p->k_len;
+    const double heads = (double)p->key_heads * p->heads / p->kv_heads;
+    const double pairs_count = heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
+    const double queries = heads * p->q_len, keys = (double)p->key_heads * p->k_len;
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
     const double written = gives == VKF_ATTENTION_GRAD_BIAS ? (double)p->heads * p->q_len * p->mask_cols
                                                             : own * out_elements(gives, width, v_width);
@@ -473,7 +523,8 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-// Of keys and values, the gradient of keys. Log sums lie among the rows, and slices leave parts.
+// Of keys and values, the gradient of keys. Log sums lie among the rows. Only behind the last slice of the last part is
+// anything complete.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
     const struct vkf_attention_grad_params *p = dispatched->params;
@@ -490,7 +541,8 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
         out_extent->counts[0] = 1;
         out_extent->counts[3] = p->mask_cols;
     }
-    return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices;
+    return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices &&
+           p->first_key_head + p->key_heads == p->batch * p->kv_heads;
 }
 
 // Moves the elements, and with deltas reads the output of attention, too.

@@ -44,7 +44,7 @@ typedef struct vkf__attention_grad_args {
 } vkf__attention_grad_args;
 
 // Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones; TOO_LARGE where q, k, v
-// and dout together have more than 2^32 - 1 elements or more bytes than one operand.
+// and dout together have more than 2^32 - 1 elements, or of one head more bytes than one operand.
 VKF_MUST_CHECK vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args);
 
 #endif

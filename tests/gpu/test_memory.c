@@ -6,6 +6,7 @@
 
 #include "compare.h"
 #include "fake_vulkan.h"
+#include "long_attention.h"
 #include "op/attention.h"
 #include "sample_layers.h"
 #include "vk/transfer.h"
@@ -532,19 +533,6 @@ static void test_layers_run_where_memory_is_staged(void **state)
     assert_int_equal(plain.validation_messages, 0);
 }
 
-enum { LONG_LENGTH = 8192, LONG_HEADS = 8, LONG_WIDTH = 64, LONG_DIM = LONG_HEADS * LONG_WIDTH };
-
-// (1, LONG_LENGTH, LONG_HEADS, LONG_WIDTH), of no buffer: planning needs none.
-static vkf__heads_span long_operand(void)
-{
-    return (vkf__heads_span){
-        .span = {.size_bytes = (uint64_t)LONG_LENGTH * LONG_DIM * 4, .dtype = VKF_DTYPE_F32},
-        .batch_stride = LONG_LENGTH * LONG_DIM,
-        .row_stride = LONG_DIM,
-        .head_stride = LONG_WIDTH,
-    };
-}
-
 static vkf_status emit_long_attention(vkf__work *work, const void *args)
 {
     return vkf__emit_attention(work, args);
@@ -552,40 +540,25 @@ static vkf_status emit_long_attention(vkf__work *work, const void *args)
 
 static vkf_status plan_long_attention(vkf_context *context, uint64_t *out_bytes)
 {
-    const vkf__attention_args args = {
-        .label = "attention",
-        .q = long_operand(),
-        .k = long_operand(),
-        .v = long_operand(),
-        .out = long_operand(),
-        .batch = 1,
-        .heads = LONG_HEADS,
-        .kv_heads = LONG_HEADS,
-        .q_len = LONG_LENGTH,
-        .k_len = LONG_LENGTH,
-        .head_dim = LONG_WIDTH,
-        .v_head_dim = LONG_WIDTH,
-        .mask_cols = LONG_LENGTH,
-        .scale = 0.125f,
-    };
+    const vkf__attention_args args = vkf_test_long_attention();
     vkf__work work;
     vkf__work_init(&work, context, "attention");
     vkf_status status = vkf__work_plan(&work, emit_long_attention, &args);
     if (status == VKF_OK)
-        *out_bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work) + 4 * args.q.span.size_bytes;
+        *out_bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work) + 4 * VKF_TEST_LONG_BYTES;
     vkf__work_finish(&work);
     return status;
 }
 
 static vkf_status plan_long_layer(vkf_context *context, vkf_memory_plan *out_plan)
 {
-    const vkf_tensor weight = {.dtype = VKF_DTYPE_F32, .rank = 2, .shape = {LONG_DIM, LONG_DIM}};
+    const vkf_tensor weight = {.dtype = VKF_DTYPE_F32, .rank = 2, .shape = {VKF_TEST_LONG_DIM, VKF_TEST_LONG_DIM}};
     const vkf_attention_desc desc = {
-        .embed_dim = LONG_DIM,
-        .num_heads = LONG_HEADS,
+        .embed_dim = VKF_TEST_LONG_DIM,
+        .num_heads = VKF_TEST_LONG_HEADS,
         .self_attention = true,
         .params = {.q_weight = weight, .k_weight = weight, .v_weight = weight, .out_weight = weight},
-        .max_sizes = {1, LONG_LENGTH, 0},
+        .max_sizes = {1, VKF_TEST_LONG_LENGTH, 0},
     };
     return vkf_attention_plan(context, &desc, out_plan);
 }
@@ -603,10 +576,10 @@ static void test_attention_plan_has_no_matrix_of_scores(void **state)
     if (info.max_storage_buffers < 6 && status == VKF_ERROR_TOO_LARGE)
         return;
     assert_int_equal(status, VKF_OK);
-    assert_in_range(bytes, 4 * (uint64_t)LONG_LENGTH * LONG_DIM * 4, 100000000);
+    assert_in_range(bytes, 4 * VKF_TEST_LONG_BYTES, 100000000);
     // Input, output, query, key, value and context, whose rows are a cache line longer; weights of 4 MiB; control.
     assert_int_equal(plan_long_layer(gpu->context, &plan), VKF_OK);
-    assert_in_range(plan.activations_bytes, 1, (uint64_t)LONG_LENGTH * (6 * LONG_DIM * 4 + 64));
+    assert_in_range(plan.activations_bytes, 1, (uint64_t)VKF_TEST_LONG_LENGTH * (6 * VKF_TEST_LONG_DIM * 4 + 64));
     assert_in_range(plan.weights_bytes + plan.control_bytes, 1, 5000000);
 }
 

@@ -14,6 +14,7 @@
 #include "op/run_once.h"
 #include "prove/self_test.h"
 #include "reference/reference.h"
+#include "support/long_attention.h"
 #include "support/mask_operand.h"
 #include "support/run_resized.h"
 #include "support/sdpa_case.h"
@@ -686,6 +687,23 @@ static void test_grad_of_biases(void **state)
     }
 }
 
+// So much that heads are packed a part at a time; parts end within batch entries, and a smaller run has fewer. A bias
+// gets something of each.
+static void test_grad_of_parts(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const grad_case c =
+        resolve((grad_case){SIZES(1100, 10, 5, 16, 31, 8, 12), .causal = true, .biased = true, .attends = true});
+    const operands o = make_operands(ops, &c);
+    const vkf__attention_grad_args args = args_of(&c, &o);
+    vkf__attention_grad_args largest = args;
+    largest.forward.batch = 2100;
+    attend_here(ops, &c, &o);
+    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", emit, &largest, &args), "parts");
+    compare_all(ops, &c, &o);
+    finish(ops, &o);
+}
+
 static void test_grad_of_smaller_runs(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -769,6 +787,65 @@ static void test_grad_memory_grows_with_the_lengths(void **state)
     finish(ops, &o);
 }
 
+static vkf__attention_grad_args long_args(void)
+{
+    const vkf__attention_args forward = vkf_test_long_attention();
+    return (vkf__attention_grad_args){
+        .label = "grad",
+        .forward = forward,
+        .dout = forward.out,
+        .dq = forward.q,
+        .dk = forward.k,
+        .dv = forward.v,
+        .log_sums = {.size_bytes = VKF_TEST_LONG_HEADS * VKF_TEST_LONG_LENGTH * 4, .dtype = VKF_DTYPE_F32},
+    };
+}
+
+static vkf_status emit_both_ways(vkf__work *work, const void *args)
+{
+    const vkf__attention_grad_args *grad = args;
+    const vkf__attention_train_args train = {.forward = grad->forward, .log_sums = grad->log_sums};
+    VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &train));
+    return vkf__emit_attention_grad(work, grad);
+}
+
+// What there is while attention of training goes forward and back: eight operands and gradients, log sums, and what
+// the work takes for itself.
+static uint64_t long_bytes(vkf_test_ops *ops, const vkf__variant *trial)
+{
+    const vkf__attention_grad_args args = long_args();
+    vkf__work work;
+    bool takes = trial == NULL;
+    vkf__work_init(&work, ops->gpu.context, "long");
+    work.trial = trial;
+    vkf_test_assert_ok(ops, vkf__work_plan(&work, emit_both_ways, &args), "plan");
+    for (uint32_t i = 0; i < work.plan.node_count && trial; i++)
+        takes = takes || work.plan.nodes[i].variant.kernel == trial->kernel;
+    const uint64_t bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work);
+    vkf__work_finish(&work);
+    assert_true(takes);
+    return 8 * VKF_TEST_LONG_BYTES + args.log_sums.size_bytes + bytes;
+}
+
+enum { LONG_LEAST = 8 * VKF_TEST_LONG_BYTES, LONG_MOST = 150000000 };
+
+// As the device chooses, and by each kernel that it has, those that read by address among them.
+static void test_grad_of_long_sequences_takes_little_memory(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    assert_in_range(long_bytes(ops, NULL), LONG_LEAST, LONG_MOST);
+    const vkf__problem problem = {.m = VKF_TEST_LONG_LENGTH, .n = VKF_TEST_LONG_LENGTH, .k = 64};
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        const vkf__variant variant = {kernel, &kernel->configs[0]};
+        if (kernel->op != VKF_OP_ATTENTION_GRAD_PAIR && kernel->op != VKF_OP_ATTENTION_GRAD)
+            continue;
+        if (vkf__kernel_supported(&ops->gpu.context->device.plan.caps, kernel, variant.config, NULL) &&
+            vkf__kernel_accepts(&ops->gpu.context->device.plan.caps, kernel, variant.config, &problem))
+            assert_in_range(long_bytes(ops, &variant), LONG_LEAST, LONG_MOST);
+    }
+}
+
 static void assert_passes(vkf_test_ops *ops, const vkf__kernel *kernel)
 {
     const uint32_t stride = vkf_test_all() ? 1 : kernel->op == VKF_OP_ATTENTION_GRAD_PAIR ? 3 : 8;
@@ -815,10 +892,12 @@ int main(void)
         VKF_OPS_TEST(test_grad_hidden_rows_may_be_no_numbers),
         VKF_OPS_TEST(test_grad_of_long_sequences),
         VKF_OPS_TEST(test_grad_of_biases),
+        VKF_OPS_TEST(test_grad_of_parts),
         VKF_OPS_TEST(test_grad_of_smaller_runs),
         VKF_OPS_TEST(test_grad_of_nothing),
         VKF_OPS_TEST(test_grad_is_the_same_in_every_run),
         VKF_OPS_TEST(test_grad_memory_grows_with_the_lengths),
+        VKF_OPS_TEST(test_grad_of_long_sequences_takes_little_memory),
         VKF_OPS_TEST(test_grad_by_every_config),
     };
     return cmocka_run_group_tests_name("op_attention_grad", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

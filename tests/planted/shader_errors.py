@@ -6,7 +6,9 @@ VARIANTS = ("gpu.variants_gemm.lavapipe.full",)
 # Where subgroups are half as large.
 SWIFTSHADER = ("gpu.self_test.swiftshader.full",)
 MATRICES = ("gpu.op_attention_coopmat.matrices",)
-ATTENTION_GRAD = ("gpu.op_attention_grad.lavapipe.full",)
+# Without subgroups, which another kernel takes.
+ATTENTION_GRAD = ("gpu.op_attention_grad.lavapipe.android-baseline-2022",)
+ATTENTION_GRAD_TEXEL = ("gpu.op_attention_grad.lavapipe.full",)
 ATTENTION_TRAIN = ("gpu.op_attention_train.lavapipe.full",)
 BLOCKS = ("gpu.variants_gemm_blocks.lavapipe.full",)
 
@@ -237,8 +239,14 @@ ERRORS = (
     Error("entries whose keys end within a step have no part in its biases", "shaders/attention_grad.comp",
           "if (first >= range.y ||", "if (first + STEP > range.y ||", ATTENTION_GRAD),
     Error("heads that share keys are packed as if they did not", "shaders/attention_grad_pack.comp",
-          "h / p.group) * p.len + l) * p.group + h % p.group;", "h / p.group) * p.group + h % p.group) * p.len + l;",
-          ATTENTION_GRAD),
+          "uint l = row / p.group % p.len, h = key_head % p.kv_heads * p.group + row % p.group;",
+          "uint l = row % p.len, h = key_head % p.kv_heads * p.group + row / p.len % p.group;", ATTENTION_GRAD),
+    Error("a part of the heads takes the deltas of the first part", "shaders/attention_grad_pack.comp",
+          "deltas_store(p.first_key_head * p.len * p.group + row, sum);", "deltas_store(row, sum);", ATTENTION_GRAD),
+    Error("rows that nobody sees are added as they were fetched", "shaders/software_attention_grad.comp",
+          "others[i] = keep ? others[i] : 0.0;", "others[i] = others[i];", ATTENTION_GRAD_TEXEL),
+    Error("a bias gets the rows of other heads than are packed", "shaders/attention_grad.comp",
+          "first + STEP <= range.x || !is_packed(w))", "first + STEP <= range.x)", ATTENTION_GRAD),
     # Products
     Error("the last column takes the bias of the one before", "shaders/include/product_store.glsl",
           "? bias_load(col)", "? bias_load(min(col, p.n - 2))", VARIANTS),

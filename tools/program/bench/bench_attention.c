@@ -1,6 +1,11 @@
-// vkformer bench attention: out = softmax(q k^T / sqrt(head_dim)) v of every head, as one operator.
+// vkformer bench attention: out = softmax(q k^T / sqrt(head_dim)) v of every head, as one operator, or with its
+// gradients.
+#include <math.h>
+
 #include "bench/bench.h"
+#include "bench/bench_both_ways.h"
 #include "bench/bench_operator.h"
+#include "op/attention_grad.h"
 #include "output/json_output.h"
 
 // In the order of the extents; the number of key and value heads comes last.
@@ -44,11 +49,106 @@ static vkf_bench_cost cost_of(const attention_sizes *sizes, bool causal, vkf_dty
     };
 }
 
+// Attention forward and back.
+typedef struct taped_attention {
+    vkf__attention_train_args forward;
+    vkf__attention_grad_args back;
+    vkf_bench_both_ways ways;
+} taped_attention;
+
+static vkf_status emit_both_ways(vkf__work *work, const void *args)
+{
+    taped_attention *a = *(taped_attention *const *)args;
+    VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &a->forward));
+    a->ways.first_back = (uint32_t)work->at.node;
+    return vkf__emit_attention_grad(work, &a->back);
+}
+
+// (batch, heads, length, head_dim)
+static vkf__heads_span random_heads(vkf_bench_data *data, const attention_sizes *s, uint32_t heads, uint32_t length)
+{
+    const vkf_tensor tensor = vkf_bench_random(data, 4, (const uint32_t[]){s->batch, heads, length, s->head_dim});
+    return (vkf__heads_span){vkf__span_of(&tensor), heads * length * s->head_dim, s->head_dim, length * s->head_dim};
+}
+
+static void make_both_ways(vkf_bench_data *data, const attention_sizes *s, bool causal, taped_attention *out)
+{
+    const vkf_tensor log_sums = vkf_bench_random(data, 3, (const uint32_t[]){s->batch, s->heads, s->q_len});
+    const vkf__attention_args forward = {
+        .label = "attention",
+        .q = random_heads(data, s, s->heads, s->q_len),
+        .k = random_heads(data, s, s->kv_heads, s->kv_len),
+        .v = random_heads(data, s, s->kv_heads, s->kv_len),
+        .out = random_heads(data, s, s->heads, s->q_len),
+        .batch = s->batch,
+        .heads = s->heads,
+        .kv_heads = s->kv_heads,
+        .q_len = s->q_len,
+        .k_len = s->kv_len,
+        .head_dim = s->head_dim,
+        .v_head_dim = s->head_dim,
+        .mask_cols = s->kv_len,
+        .causal = causal,
+        .scale = 1 / sqrtf((float)s->head_dim),
+    };
+    out->forward = (vkf__attention_train_args){.forward = forward, .log_sums = vkf__span_of(&log_sums)};
+    out->back = (vkf__attention_grad_args){
+        .label = "attention_grad",
+        .forward = forward,
+        .dout = random_heads(data, s, s->heads, s->q_len),
+        .dq = random_heads(data, s, s->heads, s->q_len),
+        .dk = random_heads(data, s, s->kv_heads, s->kv_len),
+        .dv = random_heads(data, s, s->kv_heads, s->kv_len),
+        .log_sums = out->forward.log_sums,
+    };
+}
+
+static vkf_status measure_both_ways(vkf_bench *bench, const vkf_bench_data *data, vkf_bench_case *bench_case,
+                                    taped_attention *a)
+{
+    taped_attention *const args = a;
+    vkf_status status = data->status;
+    if (status == VKF_OK)
+        status = vkf_bench_recording_begin(bench->context, "attention", emit_both_ways, &args, &a->ways.recording);
+    if (status == VKF_OK)
+        return vkf_bench_measure(bench, bench_case);
+    vkf_print_error("attention and its gradients cannot be recorded: %s", vkf_status_text(status));
+    json_decref(bench_case->shape);
+    return status;
+}
+
+static vkf_status run_both_ways(vkf_bench *bench, const vkf_bench_types *types, const attention_sizes *s)
+{
+    const vkf_bench_settings *settings = &bench->options->settings;
+    const vkf_bench_cost forward = cost_of(s, settings->causal, VKF_DTYPE_F32);
+    vkf_bench_data data = vkf_bench_data_begin(bench->context, types);
+    taped_attention a = {0};
+    make_both_ways(&data, s, settings->causal, &a);
+    // Five products on the way back for two forward, of which the first is made again.
+    vkf_bench_case bench_case = {
+        .op = "attention",
+        .shape = shape_of(s, settings->causal),
+        .types = *types,
+        .cost = {3.5 * forward.flops, 3 * forward.bytes_read, 2 * forward.bytes_written + forward.bytes_read},
+        .run = vkf_bench_both_ways_run,
+        .variant = vkf_bench_both_ways_ratio,
+        .details = settings->details ? vkf_bench_both_ways_details : NULL,
+        .user = &a.ways,
+    };
+    json_object_set_new(bench_case.shape, "gradients", json_true());
+    const vkf_status status = measure_both_ways(bench, &data, &bench_case, &a);
+    vkf_bench_recording_end(&a.ways.recording);
+    vkf_bench_data_end(&data);
+    return status;
+}
+
 static vkf_status run_attention(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape)
 {
     const vkf_bench_settings *settings = &bench->options->settings;
     const uint32_t *e = shape->values;
     const attention_sizes s = {e[0], e[1], e[2], e[3], e[4], settings->kv_heads ? settings->kv_heads : e[1]};
+    if (settings->gradients)
+        return run_both_ways(bench, types, &s);
     const uint32_t query[] = {s.batch, s.heads, s.q_len, s.head_dim};
     const uint32_t key[] = {s.batch, s.kv_heads, s.kv_len, s.head_dim};
     vkf_bench_data data = vkf_bench_data_begin(bench->context, types);
@@ -74,15 +174,26 @@ static vkf_status run_attention(vkf_bench *bench, const vkf_bench_types *types, 
 static bool check_attention(const vkf_bench_options *options, const vkf_bench_shape *shape)
 {
     uint32_t heads = shape->values[1], kv_heads = options->settings.kv_heads;
-    if (kv_heads == 0 || heads % kv_heads == 0)
-        return true;
-    vkf_print_error("--kv-heads: %u is no divisor of %u heads", kv_heads, heads);
-    return false;
+    if (kv_heads != 0 && heads % kv_heads != 0) {
+        vkf_print_error("--kv-heads: %u is no divisor of %u heads", kv_heads, heads);
+        return false;
+    }
+    for (uint32_t i = 0; options->settings.gradients && i < options->type_count; i++) {
+        if (options->types[i].activations != VKF_DTYPE_F32) {
+            vkf_print_error("--gradients: they are in f32 alone");
+            return false;
+        }
+    }
+    if (options->settings.details && !options->settings.gradients)
+        vkf_print_error("--details: attention is one operator; --gradients have several dispatches");
+    return options->settings.gradients || !options->settings.details;
 }
 
 static const vkf_bench_setting settings_table[] = {
     {"causal", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, causal), 0},
     {"kv-heads", VKF_BENCH_NUMBER, offsetof(vkf_bench_settings, kv_heads), 1u << 12},
+    {"gradients", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, gradients), 0},
+    {"details", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, details), 0},
 };
 
 const vkf_bench_spec vkf_bench_attention = {
@@ -94,7 +205,10 @@ const vkf_bench_spec vkf_bench_attention = {
         "measures a multi-head attention with its projections.\n"
         "\n"
         "  --causal           query i sees keys 0 to i, and only these operations are counted\n"
-        "  --kv-heads N       grouped heads: keys and values have N heads, a divisor of H (default H)\n",
+        "  --kv-heads N       grouped heads: keys and values have N heads, a divisor of H (default H)\n"
+        "  --gradients        as training takes it, in f32: forward, and back to the gradients of q, k and v; the\n"
+        "                     variant says how much longer the way back takes, where the device has timestamps\n"
+        "  --details          with --gradients: list every dispatch with its shortest time (tables and JSON)\n",
     .extents = {.list = {{'B', "batch", 1u << 16, 1, 0},
                          {'H', "heads", 1u << 12, 0, 0},
                          {'L', "q-len", 1u << 20, 0, 0},

@@ -1,12 +1,11 @@
 // vkformer bench backward: a layer and the gradients of all that it reads.
 #include <math.h>
-#include <stdio.h>
 
 #include "bench/bench.h"
+#include "bench/bench_both_ways.h"
 #include "bench/bench_data.h"
 #include "bench/bench_measure.h"
 #include "bench/bench_operator.h"
-#include "bench/bench_recording.h"
 #include "bench/random_layer.h"
 #include "training/layers.h"
 
@@ -17,9 +16,7 @@ typedef struct taped_layer {
     vkf__transformer_block block;
     vkf__transformer_gradients gradients;
     vkf__span x, memory, dx, dmemory, dout;
-    uint32_t first_back; // the first dispatch of the way back
-    vkf_bench_recording recording;
-    double forward_ns, both_ns; // sums over the runs
+    vkf_bench_both_ways ways;
 } taped_layer;
 
 // Parameters follow each other, as in files, so that those of queries, keys and values are one operand.
@@ -98,37 +95,8 @@ static vkf_status emit(vkf__work *work, const void *args)
     VKF_RETURN_IF_ERROR(
         vkf__state_transformer_layer(&l->tape, &l->block, &l->gradients, &operands, &self, &cross, &out));
     vkf__tape_seed(&l->tape, out, &l->dout);
-    l->first_back = (uint32_t)work->at.node;
+    l->ways.first_back = (uint32_t)work->at.node;
     return vkf__tape_back(&l->tape);
-}
-
-static vkf_status run_both_ways(void *user, double *out_gpu_ns)
-{
-    taped_layer *l = user;
-    VKF_RETURN_IF_ERROR(vkf_bench_recording_run(&l->recording, out_gpu_ns));
-    for (uint32_t i = 0; *out_gpu_ns >= 0 && i < l->first_back; i++) {
-        double ns = 0;
-        VKF_RETURN_IF_ERROR(vkf__work_time(&l->recording.work, i, &ns));
-        l->forward_ns += ns;
-    }
-    l->both_ns += *out_gpu_ns;
-    return VKF_OK;
-}
-
-static void write_ratio(void *user, char *out_text, size_t size_bytes)
-{
-    const taped_layer *l = user;
-    if (l->forward_ns > 0)
-        snprintf(out_text, size_bytes, "the way back takes %.2f times the way forward",
-                 (l->both_ns - l->forward_ns) / l->forward_ns);
-}
-
-static json_t *details(void *user)
-{
-    const taped_layer *l = user;
-    json_t *list = json_array();
-    vkf_bench_work_details(&l->recording.work, l->recording.best_ns, list);
-    return list;
 }
 
 static double count_flops(const vkf_layer_shape *s)
@@ -181,12 +149,12 @@ static vkf_status measure(vkf_bench *bench, const vkf_bench_data *data, taped_la
         .shape = vkf_layer_shape_json(s),
         .types = data->types,
         .cost = {count_flops(s), 4 * (parameters + 2 * rows), 4 * (parameters + rows)},
-        .run = run_both_ways,
-        .variant = write_ratio,
-        .details = bench->options->settings.details ? details : NULL,
-        .user = l,
+        .run = vkf_bench_both_ways_run,
+        .variant = vkf_bench_both_ways_ratio,
+        .details = bench->options->settings.details ? vkf_bench_both_ways_details : NULL,
+        .user = &l->ways,
     };
-    const vkf_status status = vkf_bench_recording_begin(bench->context, "backward", emit, &args, &l->recording);
+    const vkf_status status = vkf_bench_recording_begin(bench->context, "backward", emit, &args, &l->ways.recording);
     if (status == VKF_OK)
         return vkf_bench_measure(bench, &bench_case);
     vkf_print_error("the layer cannot be recorded: %s", vkf_status_text(status));
@@ -209,7 +177,7 @@ static vkf_status run_backward(vkf_bench *bench, const vkf_bench_types *types, c
         status = data.status == VKF_OK ? VKF_ERROR_TOO_LARGE : data.status;
         vkf_print_error("the layer cannot be made: %s", vkf_status_text(status));
     }
-    vkf_bench_recording_end(&l.recording);
+    vkf_bench_recording_end(&l.ways.recording);
     vkf__tape_finish(&l.tape);
     vkf_bench_data_end(&data);
     return status;

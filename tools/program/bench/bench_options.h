@@ -13,6 +13,7 @@ typedef struct vkf_bench_settings {
     bool causal;
     bool residual;
     bool merge;
+    bool gradients; // of an attention
     bool details;
     uint32_t kv_heads;      // of an attention; 0: as many as query heads
     const char *kind;       // of a layer

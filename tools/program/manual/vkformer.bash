@@ -127,7 +127,9 @@ _vkformer() {
                 case $word in
                 gemm) words="$measuring --m --n --k --weights --transpose-b" ;;
                 gemv) words="$measuring --m --n --k --weights" ;;
-                attention) words="$measuring --batch --heads --q-len --kv-len --head-dim --causal --kv-heads" ;;
+                attention)
+                    words="$measuring --batch --heads --q-len --kv-len --head-dim --causal --kv-heads --gradients --details"
+                    ;;
                 mha) words="$measuring --batch --q-len --kv-len --embed-dim --heads --causal --details" ;;
                 softmax) words="$measuring --rows --cols" ;;
                 norm) words="$measuring --rows --dim --residual" ;;
