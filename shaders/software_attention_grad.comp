@@ -173,19 +173,20 @@ float number(uint element)
     return floats_at(element).data[0];
 }
 
-void view_others(uint first, uint end, out OTHERS others)
-{
-    [[unroll]] for (uint j = 0; j < STEP; ++j)
-        others[j] = floats_at((first_other + min(first + j, end - 1)) * ROW);
-}
-
-void keep_seen(inout OTHERS others, uint first, uint end, uint seen)
-{
-    [[unroll]] for (uint j = 0; j < STEP; ++j) {
-        uint row = (seen >> j & 1u) != 0 ? j : uint(findLSB(seen));
-        others[j] = floats_at((first_other + min(first + row, end - 1)) * ROW);
+// Not functions: SPIRV-Cross copies no arrays of references for Metal.
+#define view_others(first, end, others)                                          \
+    {                                                                            \
+        [[unroll]] for (uint j = 0; j < STEP; ++j)                               \
+            others[j] = floats_at((first_other + min(first + j, end - 1)) * ROW); \
     }
-}
+
+#define keep_seen(others, first, end, seen)                                          \
+    {                                                                                \
+        [[unroll]] for (uint j = 0; j < STEP; ++j) {                                 \
+            uint row = (seen >> j & 1u) != 0 ? j : uint(findLSB(seen));              \
+            others[j] = floats_at((first_other + min(first + row, end - 1)) * ROW);  \
+        }                                                                            \
+    }
 
 float query_number(uint from, uint first, uint end, uint j)
 {
