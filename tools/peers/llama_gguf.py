@@ -1,7 +1,8 @@
-"""The GGUF file of a Llama's directory: python3 -m peers.llama_gguf DIR FILE f16|q8|q4
+"""The GGUF file of a Llama's directory: python3 -m peers.llama_gguf DIR FILE f16|f32|q8|q4
 
-The weights stay f16, or become Q8_0 or Q4_1 but for the embedding, which is what vkformer has in blocks then; norms become
-f32, as llama.cpp's own converter does it. There is no vocabulary: llama-bench draws its tokens.
+The weights stay f16, or become f32, or Q8_0 or Q4_1 but for the embedding, which is what vkformer has in blocks then;
+norms become f32, as llama.cpp's own converter does it. A file in f32 is for llama-finetune, which reads a text: its
+vocabulary is the bytes. The others have none: llama-bench draws its tokens.
 """
 import json
 import os
@@ -23,7 +24,8 @@ BLOCK_NAMES = {
     "mlp.down_proj": "ffn_down",
 }
 BLOCKS = {"q8": gguf.GGMLQuantizationType.Q8_0, "q4": gguf.GGMLQuantizationType.Q4_1}
-FILE_TYPES = {"f16": gguf.LlamaFileType.MOSTLY_F16, "q8": gguf.LlamaFileType.MOSTLY_Q8_0, "q4": gguf.LlamaFileType.MOSTLY_Q4_1}
+FILE_TYPES = {"f16": gguf.LlamaFileType.MOSTLY_F16, "f32": gguf.LlamaFileType.ALL_F32,
+              "q8": gguf.LlamaFileType.MOSTLY_Q8_0, "q4": gguf.LlamaFileType.MOSTLY_Q4_1}
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
 
@@ -64,7 +66,19 @@ def put_sizes(writer, config, kind):
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(config["vocab_size"])
     writer.add_file_type(FILE_TYPES[kind])
-    writer.add_tokenizer_model("no_vocab")
+
+
+def put_vocabulary(writer, size):
+    """Each byte is a token; no text has the others."""
+    unused = size - 3 - 256
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(["<unk>", "<s>", "</s>"] + ["<0x%02X>" % i for i in range(256)] +
+                          ["<unused%d>" % i for i in range(unused)])
+    writer.add_token_scores([0.0] * size)
+    writer.add_token_types([gguf.TokenType.UNKNOWN] + [gguf.TokenType.CONTROL] * 2 + [gguf.TokenType.BYTE] * 256 +
+                           [gguf.TokenType.UNUSED] * unused)
+    writer.add_add_bos_token(False)
+    writer.add_add_space_prefix(False)
 
 
 def add(writer, name, data, kind):
@@ -74,7 +88,7 @@ def add(writer, name, data, kind):
         blocks = gguf.quants.quantize(np.ascontiguousarray(data, np.float32), BLOCKS[kind])
         writer.add_tensor(name, blocks, raw_dtype=BLOCKS[kind])
     else:
-        writer.add_tensor(name, np.ascontiguousarray(data, np.float16))
+        writer.add_tensor(name, np.ascontiguousarray(data, np.float32 if kind == "f32" else np.float16))
 
 
 def write(directory, path, kind):
@@ -82,6 +96,10 @@ def write(directory, path, kind):
         config = json.load(f)
     writer = gguf.GGUFWriter(path, "llama")
     put_sizes(writer, config, kind)
+    if kind == "f32":
+        put_vocabulary(writer, config["vocab_size"])
+    else:
+        writer.add_tokenizer_model("no_vocab")
     heads = {"self_attn.q_proj": config["num_attention_heads"], "self_attn.k_proj": config["num_key_value_heads"]}
     for name, data in tensors(os.path.join(directory, "model.safetensors")):
         for part, count in heads.items():
