@@ -10,8 +10,7 @@ typedef struct vkf__recording {
     size_t count, capacity;
 } vkf__recording;
 
-// Appends the parts of a work that was built, without timestamps. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,
-// DEVICE_LOST, VULKAN.
+// Appends the parts of a work that was built. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__recording_add(vkf__recording *recording, vkf__work *work, vkf__submission *submission);
 void vkf__recording_free(vkf__recording *recording, const vkf__host *host);
 // Runs the first `count` parts, and waits for them. Statuses: those of vkf__submission_run().

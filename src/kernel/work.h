@@ -238,9 +238,9 @@ VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
 // Finds the nodes that a barrier stands before. Recording a work as a whole does it, too.
 VKF_MUST_CHECK vkf_status vkf__work_find_barriers(vkf__work *work);
-// Records the nodes [begin, end) of a work whose barriers were found, without timestamps, into a command buffer of
-// their own. With `alone` the part is submitted by itself, and what it leaves can be taken while the next one runs;
-// else all parts are submitted at once, in their order.
+// Records the nodes [begin, end) of a work whose barriers were found into a command buffer of their own. With `alone`
+// the part is submitted by itself, without timestamps, and what it leaves can be taken while the next one runs; else
+// all parts are submitted at once, in their order, with timestamps and counters where the work has them.
 VKF_MUST_CHECK vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer, uint32_t begin,
                                                 uint32_t end, bool alone);
 

@@ -150,10 +150,15 @@ vkf_status vkf__work_record_part(vkf__work *work, VkCommandBuffer command_buffer
     VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
     if (alone || begin == 0)
         barrier_before(device, command_buffer);
+    if (!alone && begin == 0)
+        record_query_reset(work, command_buffer);
     for (uint32_t i = begin; i < end; i++) {
         if ((i > begin || !alone) && work->built.nodes[i].barrier)
             barrier_between(device, command_buffer);
-        record_node(work, command_buffer, i);
+        if (alone)
+            record_node(work, command_buffer, i);
+        else
+            record_measured_node(work, command_buffer, i);
     }
     if (alone || end == work->plan.node_count)
         barrier_after(device, command_buffer);
