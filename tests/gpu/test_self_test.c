@@ -68,10 +68,17 @@ static bool is_second_kind_of_blocks(const vkf__kernel *kernel)
     return kernel->type_count > 2 && kernel->types[1] == VKF_DTYPE_Q8 && !vkf_test_all();
 }
 
+// Products and attention in halves are their kernels of f32 with another way to read and write, and have tests of their
+// own (op_gemm_f16, op_gemm_half, op_attention, golden.precision). VKF_TEST_ALL=1: both.
+static bool is_in_halves(const vkf__kernel *kernel)
+{
+    return kernel->type_count > 2 && kernel->types[0] == VKF_DTYPE_F16 && !vkf_test_all();
+}
+
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
     return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel) &&
-           !is_between_types(kernel) && !is_second_kind_of_blocks(kernel);
+           !is_between_types(kernel) && !is_second_kind_of_blocks(kernel) && !is_in_halves(kernel);
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many
