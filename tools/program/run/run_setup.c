@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "command/session_context.h"
 #include "model/model_directory.h"
-#include "output/progress.h"
 #include "run/run_state.h"
 #include "system/terminal.h"
 
@@ -28,18 +27,6 @@ vkf_text_source vkf_run_source(const run_options *options)
         .file = stdin,
         .unit = options->texts ? "text" : "line",
     };
-}
-
-static bool make_pipelines(run_state *state)
-{
-    vkf_progress progress = vkf_progress_start("pipelines");
-    double start_ms = vkf_now_ms();
-    vkf_status status = vkf_context_create_pipelines(state->context, vkf_progress_show, &progress);
-    state->timing.pipelines_ms = vkf_now_ms() - start_ms;
-    vkf_progress_end(&progress);
-    if (status != VKF_OK)
-        vkf_print_error("the pipelines cannot be made: %s", vkf_status_text(status));
-    return status == VKF_OK;
 }
 
 static bool check_model(run_state *state)
@@ -186,8 +173,6 @@ bool vkf_run_prepare(const run_options *options, run_state *out_state)
     if (vkf_open_context(&options->common, &state->context) != VKF_OK)
         return false;
     state->timing.context_ms = vkf_now_ms() - start_ms;
-    if (options->timing && !make_pipelines(state))
-        return false;
     return load_model(state) && vkf_run_make_batches(state, 1);
 }
 

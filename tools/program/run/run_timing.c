@@ -40,11 +40,10 @@ void vkf_run_timing_print(const vkf_run_timing *timing)
     char note[80];
     fputs("wall time\n", stderr);
     print_row("open the device", timing->context_ms, "");
-    print_row("pipelines", timing->pipelines_ms, "every kernel that the device may use");
     print_row("load the model", timing->model_ms, "");
     if (timing->steady_runs == 0)
         return;
-    print_row("make the session", timing->session_ms, "");
+    print_row("make the session", timing->session_ms, "with the pipelines of its kernels");
     snprintf(note, sizeof note, "%u line%s", timing->batch, timing->batch == 1 ? "" : "s");
     print_row("first run", timing->first_run_ms, note);
     snprintf(note, sizeof note, "the same again, median of %u", timing->steady_runs);

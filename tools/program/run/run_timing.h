@@ -6,7 +6,6 @@
 
 typedef struct vkf_run_timing {
     double context_ms;
-    double pipelines_ms;
     double model_ms;
     double session_ms;
     double first_run_ms;
