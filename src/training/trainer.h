@@ -92,7 +92,8 @@ VKF_MUST_CHECK vkf_status vkf__trainer_evaluate(vkf_trainer *trainer, const vkf_
 VKF_MUST_CHECK vkf_status vkf__trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
                                                 const vkf__parameter *parameter, float *out_gradient);
 
-// What gradients are scaled by in the first step.
+// Whether gradients are scaled, and what by in the first step.
+bool vkf__trainer_scales(const vkf_trainer *trainer);
 float vkf__trainer_first_scale(const vkf_trainer *trainer);
 
 // trainer_save.c -----------------------------------------------------------------------------------------------------

@@ -20,11 +20,6 @@ static uint64_t settings_of(const vkf_trainer *t)
 // Saved by a training whose gradients are not scaled.
 #define NO_SCALE 0.0f
 
-static bool has_scale(const vkf_trainer *t)
-{
-    return t->desc.mixed_precision == VKF_DTYPE_F16;
-}
-
 // The adapter lies in a folder of its own, so that loaders of the model do not take it for the whole.
 static vkf_status save_adapter(const vkf_trainer *t, const char *directory)
 {
@@ -62,7 +57,7 @@ vkf_status vkf__trainer_save(vkf_trainer *t, const char *directory)
     vkf__new_directory made = {0};
     vkf__train_state state = t->state;
     state.settings = settings_of(t);
-    if (!has_scale(t))
+    if (!vkf__trainer_scales(t))
         state.loss_scale = NO_SCALE;
     VKF_TRY(vkf__new_directory_open(&t->context->host, directory, &made));
     VKF_TRY(vkf__checkpoint_save(t->model, &t->parameters, &state, made.temporary));
@@ -88,7 +83,7 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     VKF_TRY(vkf__checkpoint_load_weights(t->model, directory));
     if (t->lora.count > 0)
         VKF_TRY(vkf__lora_load(&t->lora, adapter, false));
-    if (!has_scale(t) || state.loss_scale == NO_SCALE)
+    if (!vkf__trainer_scales(t) || state.loss_scale == NO_SCALE)
         state.loss_scale = vkf__trainer_first_scale(t);
     t->state = state;
     vkf__trainer_seed(t);

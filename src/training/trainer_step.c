@@ -89,16 +89,21 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
     return VKF_OK;
 }
 
+bool vkf__trainer_scales(const vkf_trainer *t)
+{
+    return t->desc.mixed_precision == VKF_DTYPE_F16;
+}
+
 float vkf__trainer_first_scale(const vkf_trainer *t)
 {
-    return t->desc.mixed_precision == VKF_DTYPE_F16 ? vkf__loss_scale_default().scale : 1.0f;
+    return vkf__trainer_scales(t) ? vkf__loss_scale_default().scale : 1.0f;
 }
 
 // The scale of the next step, from the norm of this one's gradients.
 static void follow_scale(vkf_trainer *t, float norm)
 {
     vkf__loss_scale scale = vkf__loss_scale_default();
-    if (t->desc.mixed_precision != VKF_DTYPE_F16)
+    if (!vkf__trainer_scales(t))
         return;
     scale.scale = t->state.loss_scale;
     scale.counted = t->state.loss_scale_counted;

@@ -173,16 +173,6 @@ static void test_bfloat_and_f32_are_not_scaled(void **state)
 
 // ---- checkpoints
 
-static void assert_same_parameters(vkf_test_trained *a, vkf_test_trained *b)
-{
-    size_t count, other;
-    float *left = vkf_test_trained_read(a, &count), *right = vkf_test_trained_read(b, &other);
-    assert_int_equal(count, other);
-    assert_memory_equal(left, right, count * sizeof *left);
-    free(left);
-    free(right);
-}
-
 // The scale grows in the third step, which a training that has lost its count would not know.
 static void check_resumed(vkf_test_gpu *gpu, const char *path)
 {
@@ -200,7 +190,7 @@ static void check_resumed(vkf_test_gpu *gpu, const char *path)
     second.batch = whole.batch;
     (void)vkf_test_trained_step(&second, 2);
     (void)vkf_test_trained_step(&whole, 4);
-    assert_same_parameters(&whole, &second);
+    vkf_test_trained_assert_same(&whole, &second);
     assert_true(second.trainer->state.loss_scale == 2048.0f);
     vkf_test_trained_close(&second);
     vkf_test_trained_close(&whole);

@@ -155,16 +155,6 @@ static void test_steps_are_as_torch_has_them(void **state)
 static const vkf_trainer_desc dropped = {
     .rate = 1e-2, .dropout = 0.1f, .attention_dropout = 0.1f, .activation_dropout = 0.1f, .seed = 11};
 
-static void assert_same_parameters(vkf_test_trained *a, vkf_test_trained *b)
-{
-    size_t count, other;
-    float *left = vkf_test_trained_read(a, &count), *right = vkf_test_trained_read(b, &other);
-    assert_int_equal(count, other);
-    assert_memory_equal(left, right, count * sizeof *left);
-    free(left);
-    free(right);
-}
-
 // The second training begins where the first was saved; a third one does the same without a pause.
 static void test_trainings_go_on_bit_by_bit(void **state)
 {
@@ -188,7 +178,7 @@ static void test_trainings_go_on_bit_by_bit(void **state)
     second.batch = whole.batch;
     (void)vkf_test_trained_step(&second, 2);
     (void)vkf_test_trained_step(&whole, 4);
-    assert_same_parameters(&whole, &second);
+    vkf_test_trained_assert_same(&whole, &second);
     assert_int_equal(vkf_trainer_save(second.trainer, path), VKF_ERROR_FILE); // it is there
     vkf_test_trained_close(&second);
     vkf_test_trained_close(&whole);

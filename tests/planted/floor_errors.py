@@ -236,7 +236,7 @@ ERRORS = (
     Error("a step that overflows leaves the scale as it is", "src/training/trainer_step.c",
           "    follow_scale(t, norm);\n", "    (void)follow_scale;\n", ("model.trainer_mixed.lavapipe.full",)),
     Error("a resumed training begins with the first scale", "src/training/trainer_save.c",
-          "if (!has_scale(t) || state.loss_scale == NO_SCALE)", "", ("model.trainer_mixed.lavapipe.full",)),
+          "if (!vkf__trainer_scales(t) || state.loss_scale == NO_SCALE)", "", ("model.trainer_mixed.lavapipe.full",)),
     Error("all layers of a pass are one command buffer", "src/kernel/recording.c",
           "while (end < work->plan.node_count && have_one_prefix(work, begin, end))",
           "(void)have_one_prefix;\n        while (end < work->plan.node_count)",

@@ -83,3 +83,13 @@ float *vkf_test_trained_read(vkf_test_trained *t, size_t *out_count)
     *out_count = count;
     return all;
 }
+
+void vkf_test_trained_assert_same(vkf_test_trained *a, vkf_test_trained *b)
+{
+    size_t count, other;
+    float *left = vkf_test_trained_read(a, &count), *right = vkf_test_trained_read(b, &other);
+    assert_int_equal(count, other);
+    assert_memory_equal(left, right, count * sizeof *left);
+    free(left);
+    free(right);
+}

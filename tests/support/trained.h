@@ -31,5 +31,7 @@ double vkf_test_trained_loss(vkf_test_trained *trained);
 vkf_train_result vkf_test_trained_step(vkf_test_trained *trained, int steps);
 // All parameters, one behind the other, and how many floats these are; free() releases them.
 float *vkf_test_trained_read(vkf_test_trained *trained, size_t *out_count);
+// Fails the test unless all parameters of both are the same bits.
+void vkf_test_trained_assert_same(vkf_test_trained *a, vkf_test_trained *b);
 
 #endif
