@@ -19,11 +19,17 @@ static void full_name(const vkf__kernel *kernel, const vkf__config *config, char
     (void)snprintf(out_text, NAME_BYTES, "%s/%s", kernel->name, config->name);
 }
 
+static bool begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning)
 {
-    char full[NAME_BYTES];
-    full_name(kernel, config, full);
-    return strncmp(full, beginning, strlen(beginning)) == 0;
+    if (begins(kernel->name, beginning))
+        return true;
+    const size_t length = strlen(kernel->name);
+    return begins(beginning, kernel->name) && beginning[length] == '/' && begins(config->name, beginning + length + 1);
 }
 
 vkf__variant_matches vkf__variants_named(const char *beginning)

@@ -25,7 +25,7 @@ struct vkf_bench_spec {
     vkf_bench_extents extents;
     const vkf_bench_setting *settings;
     uint32_t setting_count;
-    bool f32_alone;       // --types does not apply
+    bool f32_activations; // no others are allowed
     bool mixed_types;     // 16-bit weights with f32 activations are allowed
     bool block_types;     // weights in blocks are allowed, too
     bool takes_directory; // an argument that is not a shape is a model's directory

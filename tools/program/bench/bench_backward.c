@@ -208,7 +208,7 @@ const vkf_bench_spec vkf_bench_backward = {
     .extents = VKF_LAYER_EXTENTS,
     .settings = settings_table,
     .setting_count = sizeof settings_table / sizeof settings_table[0],
-    .f32_alone = true,
+    .f32_activations = true,
     .check = check_backward,
     .run = run_backward,
 };

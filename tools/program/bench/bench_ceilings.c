@@ -94,7 +94,7 @@ const vkf_bench_spec vkf_bench_copy = {
     .summary = "memory bandwidth",
     .help = "Measures copying a buffer of N MiB to another one, bytes read and written counted, and reading it.\n",
     .extents = {.list = {{'N', "mib", 1u << 14, 128, 0}}, .count = 1, .forms = {"N"}},
-    .f32_alone = true,
+    .f32_activations = true,
     .parts = 2,
     .run = run_copy,
 };
@@ -109,7 +109,7 @@ const vkf_bench_spec vkf_bench_fma = {
                          {'C', "chains", VKF_MEASURE_FMA_MAX_CHAINS, 3, 0}},
                 .count = 3,
                 .forms = {"IRC"}},
-    .f32_alone = true,
+    .f32_activations = true,
     .check = check_fma,
     .run = run_fma,
 };

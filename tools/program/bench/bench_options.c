@@ -120,6 +120,8 @@ static const char *type_names(const vkf_bench_spec *spec)
 {
     if (spec->block_types)
         return VKF_PRECISION_NAMES ", " VKF_BLOCK_TYPES_NAMES;
+    if (spec->f32_activations)
+        return spec->mixed_types ? "f32, f32/f16 or f32/bf16" : "f32";
     return spec->mixed_types ? VKF_PRECISION_NAMES : "f32 or f16";
 }
 
@@ -132,6 +134,8 @@ static bool take_types(const vkf_bench_spec *spec, const char *text, size_t leng
     if (!vkf_precision_from_name(text, length, &precision))
         return false;
     *out_types = vkf_types_of_precision(precision);
+    if (spec->f32_activations && out_types->activations != VKF_DTYPE_F32)
+        return false;
     return spec->mixed_types || out_types->activations == out_types->weights;
 }
 
@@ -349,13 +353,8 @@ static bool check_watch(vkf_bench_options *options)
 static bool take_arguments(int argc, char **argv, void *user)
 {
     command_line *line = user;
-    const vkf_bench_options *options = &line->options;
     line->arguments = argv + optind;
     line->argument_count = argc - optind;
-    if (line->spec->f32_alone && (options->type_count != 1 || options->types[0].activations != VKF_DTYPE_F32)) {
-        vkf_print_error("--types: this benchmark is in f32");
-        return false;
-    }
     return check_watch(&line->options);
 }
 

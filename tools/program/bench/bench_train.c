@@ -79,7 +79,7 @@ static vkf_status make_batch(training *t)
     return VKF_OK;
 }
 
-static vkf_status make_trainer(vkf_bench *bench, training *t)
+static vkf_status make_trainer(vkf_bench *bench, vkf_dtype products, training *t)
 {
     const vkf_trainer_desc desc = {
         .max_batch = t->lengths.batch,
@@ -88,6 +88,7 @@ static vkf_status make_trainer(vkf_bench *bench, training *t)
         .loss = t->batch.labels ? VKF_TRAIN_LOSS_DEFAULT : VKF_TRAIN_LOSS_CONTRASTIVE,
         .rate = 1e-6,
         .max_norm = 1,
+        .mixed_precision = products,
     };
     const uint32_t runs = bench->options->repetitions;
     VKF_RETURN_IF_ERROR(vkf_trainer_create(t->model, &desc, &t->trainer));
@@ -99,13 +100,13 @@ static vkf_status make_trainer(vkf_bench *bench, training *t)
     return t->pass_ns && t->update_ns && t->gpu_ms && t->wall_ms && t->host_us ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-static vkf_status begin(vkf_bench *bench, training *t)
+static vkf_status begin(vkf_bench *bench, vkf_dtype products, training *t)
 {
     VKF_RETURN_IF_ERROR(load(bench, &t->model));
     vkf_model_get_config(t->model, &t->config);
     vkf_status status = make_batch(t);
     if (status == VKF_OK)
-        status = make_trainer(bench, t);
+        status = make_trainer(bench, products, t);
     if (status != VKF_OK)
         vkf_print_error("a trainer of %ux%ux%u cannot be made: %s", t->lengths.batch, t->lengths.source_len,
                         t->lengths.target_len, vkf_status_text(status));
@@ -195,7 +196,7 @@ static vkf_status measure(vkf_bench *bench, const vkf_bench_types *types, traini
 static vkf_status run_train(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape)
 {
     training t = {.lengths = {shape->values[0], shape->values[1], shape->values[2]}};
-    vkf_status status = begin(bench, &t);
+    vkf_status status = begin(bench, types->weights, &t);
     if (status == VKF_OK)
         status = measure(bench, types, &t);
     end(&t);
@@ -218,13 +219,15 @@ const vkf_bench_spec vkf_bench_train = {
     .help = "Measures steps of training: of B sequences of S and T tokens the loss, the gradients of all parameters,\n"
             "shortened to a norm of 1, and AdamW. What an encoder or a decoder alone does not read is left out. tok/s\n"
             "are the tokens of both sides, host us the processor's time that the calling thread spends on a step.\n"
+            "With f32/f16 and f32/bf16 linear layers multiply in 16 bits (mixed precision).\n"
             "\n"
             "  --details          list every dispatch with its shortest time (tables and JSON)\n"
             "\n" VKF_BENCH_GENERATION_HELP,
     .extents = VKF_BENCH_GENERATION_EXTENTS,
     .settings = settings_table,
     .setting_count = sizeof settings_table / sizeof settings_table[0],
-    .f32_alone = true,
+    .f32_activations = true,
+    .mixed_types = true,
     .takes_directory = true,
     .tokens = true,
     .check = vkf_bench_generation_check,
