@@ -150,7 +150,7 @@ static void test_top_k_with_the_last_token_at_every_rank(void **state)
 // Every token that stays comes: of 16 draws for each token one is missed once in 10^5 runs.
 static void check_coverage(vkf_test_ops *ops, uint32_t cols, uint32_t k, uint32_t rank, vkf_test_random *random)
 {
-    const uint32_t expected = k < cols ? k : cols, steps = (16 * k + MOST_ROWS - 1) / MOST_ROWS;
+    const uint32_t expected = k < cols ? k : cols, steps = (16 * expected + MOST_ROWS - 1) / MOST_ROWS;
     uint32_t *order = calloc(cols, sizeof *order), distinct = 0;
     uint8_t *seen = calloc(cols, 1);
     top_k_case c = make(ops, MOST_ROWS, cols, k);
