@@ -9,6 +9,51 @@ void vkf_test_must(vkf_test_gpu *gpu, vkf_status status)
         fail_msg("%s: %s", vkf_status_name(status), gpu->last_error);
 }
 
+vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory)
+{
+    const vkf_model_desc desc = {.directory = directory, .trainable = true};
+    vkf_model *model = NULL;
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
+        fail_msg("%s: %s", directory, gpu->last_error);
+    return model;
+}
+
+uint64_t vkf_test_bytes_in_use(vkf_test_gpu *gpu)
+{
+    vkf_memory_usage usage;
+    uint64_t bytes = 0;
+    vkf_context_memory_usage(gpu->context, &usage);
+    for (uint32_t i = 0; i < usage.heap_count; i++)
+        bytes += usage.used_bytes[i];
+    return bytes;
+}
+
+void vkf_test_fill_ranges(const vkf__parameters *p, bool moments, float value)
+{
+    for (size_t i = 0; i < p->range_count; i++) {
+        const vkf__span *span = moments ? &p->ranges[i].moments : &p->ranges[i].gradient;
+        const size_t count = (size_t)(span->size_bytes / sizeof value);
+        float *values = malloc(span->size_bytes);
+        assert_non_null(values);
+        for (size_t j = 0; j < count; j++)
+            values[j] = value + (float)j;
+        assert_int_equal(vkf_buffer_write(span->buffer, span->offset_bytes, values, span->size_bytes), VKF_OK);
+        free(values);
+    }
+}
+
+bool vkf_test_all_zero(const vkf__span *span)
+{
+    float *values = malloc(span->size_bytes);
+    bool zero = true;
+    assert_non_null(values);
+    assert_int_equal(vkf_buffer_read(span->buffer, span->offset_bytes, values, span->size_bytes), VKF_OK);
+    for (size_t i = 0; i < span->size_bytes / sizeof *values; i++)
+        zero = zero && values[i] == 0;
+    free(values);
+    return zero;
+}
+
 static void draw(vkf_test_trained *t, int32_t *ids, size_t count, uint32_t below)
 {
     vkf_test_fill_ids(&t->gpu->random, ids, count, below > 0 ? below : 1);
@@ -33,7 +78,6 @@ static void make_batch(vkf_test_trained *t)
 void vkf_test_trained_open(vkf_test_trained *t, vkf_test_gpu *gpu, const char *directory,
                            const vkf_trainer_desc *settings)
 {
-    const vkf_model_desc model = {.directory = directory, .trainable = true};
     vkf_trainer_desc desc = *settings;
     desc.max_batch = VKF_TEST_BATCH;
     desc.max_source_len = VKF_TEST_SOURCE + 2;
@@ -41,7 +85,7 @@ void vkf_test_trained_open(vkf_test_trained *t, vkf_test_gpu *gpu, const char *d
     if (desc.rate == 0)
         desc.rate = 1e-3;
     *t = (vkf_test_trained){.gpu = gpu};
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &model, &t->model));
+    t->model = vkf_test_load_trainable(gpu, directory);
     vkf_test_must(gpu, vkf_trainer_create(t->model, &desc, &t->trainer));
     make_batch(t);
 }

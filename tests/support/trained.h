@@ -22,6 +22,14 @@ typedef struct vkf_test_trained {
 // Fails the test with the library's message unless the status is OK.
 void vkf_test_must(vkf_test_gpu *gpu, vkf_status status);
 
+// A model whose weights are to be trained. Fails the test on error.
+vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory);
+// What the context holds on the device.
+uint64_t vkf_test_bytes_in_use(vkf_test_gpu *gpu);
+// Fills the gradients of all ranges, or the moments, with value, value + 1 and so on, padding too.
+void vkf_test_fill_ranges(const vkf__parameters *parameters, bool moments, float value);
+bool vkf_test_all_zero(const vkf__span *span);
+
 // The batch has the sizes above, and the trainer room for longer ones. A rate of 0 is 1e-3. Fails the test on error.
 void vkf_test_trained_open(vkf_test_trained *trained, vkf_test_gpu *gpu, const char *directory,
                            const vkf_trainer_desc *desc);
