@@ -30,10 +30,12 @@ struct row_view {
     uint out_first;
 };
 
+// Remainders by multiplication: on processors divisions take longer than copying a row.
 row_view view_row(uint row)
 {
-    uint key_head = p.first_key_head + row / p.group / p.len, b = key_head / p.kv_heads;
-    uint l = row / p.group % p.len, h = key_head % p.kv_heads * p.group + row % p.group;
+    uint group = p.group, len = p.len, kv_heads = p.kv_heads;
+    uint place = row / group, head = place / len, key_head = p.first_key_head + head, b = key_head / kv_heads;
+    uint l = place - head * len, h = (key_head - b * kv_heads) * group + row - place * group;
     row_view view;
     view.x_first = b * p.x_batch + l * p.x_row + h * p.x_head;
     view.out_first = b * p.out_batch + l * p.out_row + h * p.out_head;

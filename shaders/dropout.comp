@@ -19,15 +19,20 @@ WRITE(TYPE_X, VKF_DROPOUT_BINDING_OUT, out)
 
 void main()
 {
-    uint quad = flat_index();
-    bvec4 keeps = dropout_keeps(uvec4(quad, 0u, p.stream, p.step), uvec2(p.seed_low, p.seed_high), p.threshold);
+    // Read once, ahead of any branch: lavapipe would gather parameters anew in each.
+    uint quad = flat_index(), count = p.count, threshold = p.threshold;
+    float scale = p.scale;
+    uvec4 counter = uvec4(quad, 0u, p.stream, p.step);
+    uvec2 seed = uvec2(p.seed_low, p.seed_high);
+    bvec4 keeps = bvec4(true);
+    if (threshold != 0) // a sum draws nothing
+        keeps = dropout_keeps(counter, seed, threshold);
     [[unroll]] for (uint i = 0; i < 4; ++i) {
-        uint at = 4 * quad + i;
-        if (at >= p.count)
-            return;
-        float value = keeps[i] && p.scale != 0.0 ? x_load(at) * p.scale : 0.0;
+        uint at = 4 * quad + i, near = min(at, count - 1);
+        float x = x_load(near), value = keeps[i] && scale != 0.0 ? x * scale : 0.0;
         if (HAS_RESIDUAL != 0)
-            value += residual_load(at);
-        out_store(at, value);
+            value += residual_load(near);
+        if (at < count)
+            out_store(at, value);
     }
 }

@@ -1,5 +1,7 @@
 // General matrix multiply without shared memory, barriers or subgroup operations; semantics in shared/gemm.h. b is
 // packed (pack.comp): panels of 32 columns, (ceil(n / 32), k, 32), zeros beyond n; ldb is the distance between panels.
+// Along m, b of f32 may also be (k, n) as it lies, with whole panels in rows that begin at multiples of 16 bytes. Its
+// ldb is a constant then: in the addresses of loads it costs nothing.
 //
 // One operand is "gathered": neighbouring invocations have different elements of it. The other is "uniform": the whole
 // workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
@@ -55,7 +57,7 @@
 #endif
 
 #include "include/storage.glsl"
-#include "shared/gemm.h"
+#include "shared/gemm_rows.h"
 #include "include/grid.glsl"
 #include "include/math.glsl"
 #if ALONG_N
@@ -68,10 +70,13 @@ layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 16; // steps of k
 layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 1;
 layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 32;
 layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
-layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_PANELS; // panels only
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_PANELS;
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+#ifdef B_ROWS
+layout(constant_id = VKF_GEMM_SPEC_B_ROW) const uint B_ROW = VKF_GEMM_PANEL;
+#endif
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block
@@ -89,6 +94,14 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
 const uint PANEL = VKF_GEMM_PANEL;
+// Elements from a step of k to the next, and from a panel to the next (0: ldb).
+#ifdef B_ROWS
+const uint STEP = B_ROW;
+const uint NEXT_PANEL = B_LAYOUT == VKF_GEMM_B_KN ? PANEL : 0;
+#else
+const uint STEP = PANEL;
+const uint NEXT_PANEL = 0;
+#endif
 #if ALONG_N
 const uint GATHERED = THREAD_N;
 const uint UNIFORM = THREAD_M;
@@ -248,7 +261,8 @@ void find_operands(uint a_first, uint b_first)
     col_first = gl_WorkGroupID.x * TILE_N;
     [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i) {
         uint panel = min(col_first / PANEL + i, last_panel);
-        uniform_at[i] = advance(first_place(), b_first + panel * p.ldb + col_first % PANEL);
+        uint panel_step = NEXT_PANEL != 0 ? NEXT_PANEL : p.ldb;
+        uniform_at[i] = advance(first_place(), b_first + panel * panel_step + col_first % PANEL);
     }
     [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
         uint row = min(row_of(g), p.m - 1);
@@ -276,7 +290,7 @@ PLACE uniform_row(uint uniform_index, uint k)
 
 float uniform_load(PLACE place, uint uniform_index, uint step)
 {
-    uint i = step * PANEL + uniform_index % PANEL;
+    uint i = step * STEP + uniform_index % PANEL;
 #if SAME_TYPE(TYPE_B, f32)
     return WORD_AT(place, i / 4)[i % 4];
 #else
@@ -340,7 +354,7 @@ void move_uniform(uint steps)
 {
 #if !ALONG_N
     [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i)
-        uniform_at[i] = advance(uniform_at[i], steps * PANEL);
+        uniform_at[i] = advance(uniform_at[i], steps * STEP);
 #endif
 }
 

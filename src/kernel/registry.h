@@ -180,6 +180,7 @@ typedef struct vkf__kernel {
     bool gates;                   // matrix products: has VKF_GEMM_SPEC_GATE
     bool norms;                   // takes rows that are to be normalised first
     bool rounds_rows;             // has VKF_GEMM_SPEC_KEPT_BLOCKS: rounds rows of a for integer dot products
+    bool fixes_rows;              // matrix products: has VKF_GEMM_SPEC_B_ROW
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
     bool gives_bias;              // attention's gradients: has VKF_ATTENTION_GRAD_BIAS

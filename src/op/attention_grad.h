@@ -24,6 +24,12 @@ typedef struct vkf__attention_train_args {
 // Everything is f32. Takes heads of up to 256 elements. Statuses as of vkf__emit_attention_grad().
 VKF_MUST_CHECK vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args);
 
+// Whether the log sums had better be left to the way back, which packs the operands that they are of anyway: of short
+// sequences, where they go by themselves. The forward pass is then vkf__emit_attention(), and vkf__attention_grad_args
+// has no log sums.
+VKF_MUST_CHECK vkf_status vkf__attention_sums_later(vkf__work *work, const vkf__attention_train_args *args,
+                                                    bool *out_later);
+
 typedef struct vkf__attention_grad_args {
     const char *label;
     // As the forward pass took them, with `out` as it left it. `label`, `weights` and `fully_masked` do not matter, and
@@ -37,7 +43,7 @@ typedef struct vkf__attention_grad_args {
     // additive mask is. Rows are queries, of mask_cols keys.
     vkf__heads_span dbias;
     // (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row, as the forward pass left it;
-    // any number for one that sees no key.
+    // any number for one that sees no key. Absent: they are taken here.
     vkf__span log_sums;
     // Add to what the gradient holds; else that is not read.
     bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias;

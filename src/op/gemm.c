@@ -16,6 +16,7 @@
 #include "shared/blocks.h"
 #include "shared/gemm.h"
 #include "shared/gemm_rounds.h"
+#include "shared/gemm_rows.h"
 #include "shared/quantize_rows.h"
 
 // Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
@@ -199,7 +200,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
     params.norm_weight_first = vectors.norm_weight_first;
     params.norm_bias_first = vectors.norm_bias_first;
     params.bias_first = vectors.bias_first;
-    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+    uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
         [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
         [VKF_GEMM_SPEC_ACTIVATION] = s->last ? vkf__activation_flag(args->activation) : VKF_SHADER_ACTIVATION_NONE,
@@ -209,6 +210,8 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
         [VKF_GEMM_SPEC_KEPT_BLOCKS] = args->k > 0 ? args->k / VKF_BLOCKS_DEPTH : 1, // no array has length 0
     };
+    if (variant->kernel->fixes_rows)
+        flags[VKF_GEMM_SPEC_B_ROW] = args->b.panels ? VKF_GEMM_PANEL : args->ldb;
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
     if (variant->kernel->walks_columns && x > caps->max_workgroup_count_x)
@@ -312,6 +315,13 @@ static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
     return aligned && first % 4 == 0 && stride % 4 == 0;
 }
 
+// Whether kernels may be compiled for the rows of b: whole panels, at multiples of four elements, in every run.
+static bool has_fixed_rows(const vkf__gemm_args *args)
+{
+    return args->fixed_rows && !args->b.panels && !args->transpose_b && args->n % VKF_GEMM_PANEL == 0 &&
+           (args->b_outer | args->b_inner) == 0 && has_quads(&args->b, 0, args->ldb);
+}
+
 vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t a = elements(&args->a), b = elements(&args->b);
@@ -326,8 +336,9 @@ vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args
         .gated = args->gate,
         .normed = vkf__present(&args->norm.weight),
         // Only a weight has the same depth and leading dimensions in every run.
-        .quads = args->b.panels && args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
-                 (args->a_outer | args->a_inner) % 4 == 0,
+        .quads = args->b.panels ? args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
+                                      (args->a_outer | args->a_inner) % 4 == 0
+                                : has_fixed_rows(args),
         .largest = a > b ? a : b,
     };
 }
@@ -514,6 +525,8 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
     if (kernel->rounds_rows)
         vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_KEPT_BLOCKS, TYPICAL_BLOCKS / config->tile.gemm.m, out_flags);
+    if (kernel->fixes_rows)
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_ROW, VKF_GEMM_PANEL, out_flags);
 }
 
 // Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first
@@ -538,6 +551,8 @@ static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, 
         return false;
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT, vkf__gemm_layout_flag(types[1], problem->b_layout),
                           out_flags);
+    if (kernel->fixes_rows)
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_ROW, VKF_GEMM_PANEL, out_flags);
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_ACTIVATION, epilogues[index].activation, out_flags);
     if (epilogues[index].has_bias)
         vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, vkf__gemm_bias_flag(types[1], &bias), out_flags);

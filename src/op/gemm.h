@@ -50,6 +50,7 @@ typedef struct vkf__gemm_args {
     vkf_activation activation;
     bool add_after;   // beta * d is added after the activation
     bool keep_layout; // b is read as it lies, and never packed into panels first
+    bool fixed_rows;  // n and ldb are those of every run, and worth a kernel compiled for them
     // Only where vkf__gemm_fuses() says so, see op/gemm_fused.h:
     vkf__input_norm norm; // of each row of a
     bool gate; // d is (batch, m, n / 2): activation(alpha a b1 + bias1) * (alpha a b2 + bias2), b having both matrices

@@ -86,6 +86,19 @@ static void set_bias(const vkf__tape *tape, const vkf__score_bias *bias, vkf__at
     forward->mask_row = bias->row;
 }
 
+// Leaves what the way back takes.
+static vkf_status emit_forward(vkf__tape *tape, vkf__attention_train_args *way)
+{
+    const vkf__attention_args *forward = &way->forward;
+    const uint64_t rows = (uint64_t)forward->batch * forward->heads * forward->q_len;
+    bool later = false;
+    VKF_RETURN_IF_ERROR(vkf__attention_sums_later(tape->work, way, &later));
+    if (later)
+        return vkf__emit_attention(tape->work, forward);
+    VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way->log_sums));
+    return vkf__emit_attention_train(tape->work, way);
+}
+
 // Whether anything goes back through it.
 static bool is_wanted(const vkf__tape *tape, const vkf__value operands[VKF_TAPE_OPERANDS])
 {
@@ -116,12 +129,9 @@ vkf_status vkf__state_attention(vkf__tape *tape, const vkf__attention_args *args
     forward->v = heads_of(tape, v, values->v_first, args->k_len, args->v_head_dim);
     forward->out = heads_of(tape, *out_value, 0, args->q_len, args->v_head_dim);
     const vkf__tape_node node = {back, *out_value, {q, k, v, values->bias.value}, 0, NULL};
-    if (way->dropout.p == 0 && !is_wanted(tape, node.operands)) {
+    if (way->dropout.p == 0 && !is_wanted(tape, node.operands))
         VKF_RETURN_IF_ERROR(vkf__emit_attention(tape->work, forward));
-    } else {
-        const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
-        VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way->log_sums));
-        VKF_RETURN_IF_ERROR(vkf__emit_attention_train(tape->work, way));
-    }
+    else
+        VKF_RETURN_IF_ERROR(emit_forward(tape, way));
     return vkf__tape_state(tape, &node, &note, sizeof note);
 }

@@ -45,6 +45,7 @@ static vkf_status emit_input(vkf__tape *tape, const vkf__tape_node *node, const 
         .ldd = weight->cols,
         .alpha = note->factor,
         .keep_layout = note->keep_layout,
+        .fixed_rows = !note->keep_layout,
     };
     bool adds;
     VKF_RETURN_IF_ERROR(factor_of(tape, node, WEIGHT, &product.b));
@@ -116,6 +117,7 @@ static vkf_status emit_weight(vkf__tape *tape, const vkf__tape_node *node, const
         .transpose_a = true,
         .alpha = note->factor,
         .keep_layout = note->keep_layout,
+        .fixed_rows = !note->keep_layout,
     };
     bool adds;
     VKF_RETURN_IF_ERROR(factor_of(tape, node, X, &product.b));

@@ -313,6 +313,27 @@ static void test_grad_of_parts(void **state)
     vkf_test_grad_finish(ops, &o);
 }
 
+// What the forward pass may leave to the way back: in parts, too.
+static void test_grad_takes_log_sums_itself(void **state)
+{
+    static const vkf_test_grad_case cases[] = {
+        {VKF_TEST_GRAD_SIZES(2, 4, 2, 33, 65, 8, 12), .causal = true, .key_mask_kind = VKF_MASK_LENGTHS,
+         .mask_all = true, .attends = true},
+        {VKF_TEST_GRAD_SIZES(1100, 10, 5, 16, 31, 8, 12), .causal = true, .attends = true},
+    };
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const vkf_test_grad_case c = vkf_test_grad_resolve(cases[i]);
+        const vkf_test_grad_operands o = vkf_test_grad_make(ops, &c);
+        vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
+        vkf_test_grad_attend(ops, &c, &o);
+        args.log_sums = (vkf__span){0};
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args), "log sums");
+        vkf_test_grad_compare(ops, &c, &o);
+        vkf_test_grad_finish(ops, &o);
+    }
+}
+
 static void test_grad_of_smaller_runs(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -392,6 +413,7 @@ int main(void)
         VKF_OPS_TEST(test_grad_of_long_sequences),
         VKF_OPS_TEST(test_grad_of_biases),
         VKF_OPS_TEST(test_grad_of_parts),
+        VKF_OPS_TEST(test_grad_takes_log_sums_itself),
         VKF_OPS_TEST(test_grad_of_smaller_runs),
         VKF_OPS_TEST(test_grad_of_nothing),
         VKF_OPS_TEST(test_grad_is_the_same_in_every_run),
