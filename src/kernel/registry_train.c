@@ -10,7 +10,8 @@
 // A workgroup per row or part; n is its length, which for a loss is a vocabulary's.
 static const vkf__config train_row_configs[] = {
     {.name = "row256", .local_size = 256, .min_n = 1024},
-    {.name = "row64", .local_size = 64},
+    {.name = "row64", .local_size = 64, .min_n = 64},
+    {.name = "row16", .local_size = 16},
 };
 
 // A maximum and a sum per invocation, and the label's logit.
