@@ -94,13 +94,11 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
 const uint PANEL = VKF_GEMM_PANEL;
-// Elements from a step of k to the next, and from a panel to the next (0: ldb).
+// Elements from a step of k to the next.
 #ifdef B_ROWS
 const uint STEP = B_ROW;
-const uint NEXT_PANEL = B_LAYOUT == VKF_GEMM_B_KN ? PANEL : 0;
 #else
 const uint STEP = PANEL;
-const uint NEXT_PANEL = 0;
 #endif
 #if ALONG_N
 const uint GATHERED = THREAD_N;
@@ -261,7 +259,7 @@ void find_operands(uint a_first, uint b_first)
     col_first = gl_WorkGroupID.x * TILE_N;
     [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i) {
         uint panel = min(col_first / PANEL + i, last_panel);
-        uint panel_step = NEXT_PANEL != 0 ? NEXT_PANEL : p.ldb;
+        uint panel_step = B_LAYOUT == VKF_GEMM_B_KN ? PANEL : p.ldb;
         uniform_at[i] = advance(first_place(), b_first + panel * panel_step + col_first % PANEL);
     }
     [[unroll]] for (uint g = 0; g < GATHERED; ++g) {

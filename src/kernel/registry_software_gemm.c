@@ -167,8 +167,8 @@ static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 }
 
 // Rows of b that lie further apart share too few sets of a processor's cache: putting them into panels takes less time.
-// With 768 columns a product took 9 % longer, and the panels 4 %; with 128 and 256 as long, and the panels a quarter
-// (lavapipe, Mesa 26.2.6).
+// With 768 columns the products of a layer took 384 ms in place of 353, and the panels 16; with 128 and 256 those of
+// the demo model's way back as long as before, 34 ms, and the panels 12 (lavapipe, Mesa 26.2.6).
 #define FAR_ROWS 512u
 
 static const char *rows_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
@@ -183,6 +183,8 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
                                                                      CONSTANT(GEMM, B_ROW)};
 
 #define PANELS PRODUCT, CONSTANTS(vkf__gemm_constants), .b_layouts = B_PANELS
+#define PANELS_OR_ROWS \
+    PRODUCT, CONSTANTS(rows_constants), .b_layouts = B_PANELS | B_KN, .fixes_rows = true, .unfit = rows_unfit
 #define TEXELS .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true
 
 // The format of its buffer gives a its type, so modules are named by the types of b and d.
@@ -237,27 +239,19 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
         .rank = rank_address_n                                                                                   \
     }
 
-// Lanes along m.
-#define GEMM_ADDRESS(a, b, d, list)                                                                                \
+// Lanes along m. `layouts` is PANELS, or those of b that the kernel is compiled for.
+#define GEMM_ADDRESS(a, b, d, layouts, list)                                                                       \
     {                                                                                                              \
-        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), PANELS,                                         \
+        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), layouts,                                        \
         .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS}, .needs = STORAGE_3(a, b, d), .transposes_a = true, \
         CONFIGS(list), .valid = gemm_rows_valid, .rank = vkf__rank_address                                         \
-    }
-// By constants for rows of b, too.
-#define GEMM_ADDRESS_ROWS(a, b, d)                                                                                 \
-    {                                                                                                              \
-        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(rows_constants),             \
-        .b_layouts = B_PANELS | B_KN, .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS},                      \
-        .transposes_a = true, .fixes_rows = true, CONFIGS(gemm_address_configs), .valid = gemm_rows_valid,         \
-        .unfit = rows_unfit, .rank = vkf__rank_address                                                             \
     }
 #define GEMM_DIRECT(a, b, d)                                                                                   \
     {                                                                                                          \
         .name = NAME_3("gemm_direct", a, b, d), TYPES_3(a, b, d), PANELS, .needs = STORAGE_3(a, b, d),         \
         .transposes_a = true, CONFIGS(gemm_direct_configs), .valid = gemm_rows_valid, .rank = vkf__rank_direct \
     }
-#define GEMM_ROWS(a, b, d) GEMM_ADDRESS(a, b, d, gemm_address_half_configs), GEMM_DIRECT(a, b, d)
+#define GEMM_ROWS(a, b, d) GEMM_ADDRESS(a, b, d, PANELS, gemm_address_half_configs), GEMM_DIRECT(a, b, d)
 
 static const vkf__kernel rows[] = {
     GEMM_TEXEL(f32, f32, f32),
@@ -270,7 +264,7 @@ static const vkf__kernel rows[] = {
     GEMM_TEXEL(f32, f16, f16),
     GEMM_TEXEL(f32, f16p, f16p),
     GEMM_TEXEL(f32, bf16p, f32),
-    GEMM_ADDRESS_ROWS(f32, f32, f32),
+    GEMM_ADDRESS(f32, f32, f32, PANELS_OR_ROWS, gemm_address_configs),
     GEMM_DIRECT(f32, f32, f32),
     GEMM_ADDRESS_N(f32, f16, f32),
     GEMM_ROWS(f32, f16, f32),

@@ -393,7 +393,7 @@ static bool takes_two_ways(const vkf__work *work, const subject *of)
 static const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
 
 // Pairs of a query and a key for each row that is packed, up to which packing takes longer than the log sums of all
-// pairs (lavapipe, Mesa 26.2.6: 0.57 and 0.25 ms with 16 keys, 2.5 and 2.4 ms with 128).
+// pairs (lavapipe, Mesa 26.2.6: 0.50 and 0.21 ms with 16 keys, 2.5 and 2.4 ms with 128).
 #define SHORT_PAIRS 64u
 
 static bool are_short(const vkf__attention_args *forward)

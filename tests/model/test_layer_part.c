@@ -53,16 +53,6 @@ static const vkf_session_desc session_desc = {
     .max_logit_rows = 1,
 };
 
-static uint64_t used_bytes(const vkf_test_gpu *gpu)
-{
-    vkf_memory_usage usage;
-    uint64_t sum = 0;
-    vkf_context_memory_usage(gpu->context, &usage);
-    for (uint32_t i = 0; i < usage.heap_count; i++)
-        sum += usage.used_bytes[i];
-    return sum;
-}
-
 static uint64_t planned_bytes(const vkf_memory_plan *plan)
 {
     uint64_t sum = 0;
@@ -76,7 +66,7 @@ static vkf_session *open_session(const vkf_test_gpu *gpu, const char *directory,
                                  const vkf__layer_part *part)
 {
     const vkf_model_desc desc = {.directory = directory};
-    const uint64_t before = used_bytes(gpu);
+    const uint64_t before = vkf_test_bytes_in_use(gpu);
     vkf_model *shape = NULL, *model = NULL;
     vkf_session *session = NULL;
     vkf_memory_plan weights, rest;
@@ -86,7 +76,7 @@ static vkf_session *open_session(const vkf_test_gpu *gpu, const char *directory,
     if (vkf__model_load_part(gpu->context, &desc, part, &model) != VKF_OK ||
         vkf_session_create(model, sizes, &session) != VKF_OK)
         fail_msg("%s", gpu->last_error);
-    assert_true(used_bytes(gpu) - before == planned_bytes(&weights) + planned_bytes(&rest));
+    assert_true(vkf_test_bytes_in_use(gpu) - before == planned_bytes(&weights) + planned_bytes(&rest));
     vkf_model_destroy(&model);
     return session;
 }

@@ -106,22 +106,13 @@ static vkf_memory_usage usage_of(const fixture *f)
     return usage;
 }
 
-static uint64_t used_bytes(const fixture *f)
-{
-    const vkf_memory_usage usage = usage_of(f);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < usage.heap_count; i++)
-        sum += usage.used_bytes[i];
-    return sum;
-}
-
 // Loading and planning fail with this status and a message that has both parts, write nothing and keep nothing.
 static void assert_load_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
                               const char *other_part)
 {
     vkf_model *untouched = (vkf_model *)(void *)f, *model = untouched;
     size_t live = f->heap.live;
-    uint64_t used = used_bytes(f);
+    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
     f->gpu.last_error[0] = '\0';
     vkf_status status = vkf_model_load(f->gpu.context, desc, &model);
     if (status != expected || !strstr(f->gpu.last_error, part) || !strstr(f->gpu.last_error, other_part))
@@ -129,7 +120,7 @@ static void assert_load_fails(fixture *f, const vkf_model_desc *desc, vkf_status
                  vkf_status_name(expected), part, other_part);
     assert_ptr_equal(model, untouched);
     assert_int_equal(f->heap.live, live);
-    assert_int_equal(used_bytes(f), used);
+    assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
 }
 
 static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
@@ -154,7 +145,7 @@ static void assert_directory_fails(fixture *f, vkf_status expected, const char *
 static void test_load_good_directory(void **state)
 {
     fixture *f = fixture_of(state);
-    uint64_t used = used_bytes(f);
+    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
     vkf_model_config config;
     vkf_model *model = load(f, VKF_MODEL_PRECISION_F32);
     vkf_model_get_config(model, &config);
@@ -165,7 +156,7 @@ static void test_load_good_directory(void **state)
     assert_string_equal(f->warning, "");
     vkf_model_destroy(&model);
     assert_null(model);
-    assert_int_equal(used_bytes(f), used);
+    assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
 }
 
 static void test_load_missing_files(void **state)
@@ -631,7 +622,7 @@ static void test_load_out_of_host_memory(void **state)
     vkf_model *model = load(f, VKF_MODEL_PRECISION_F32); // what the context keeps is there from now on
     vkf_model_destroy(&model);
     size_t live = f->heap.live;
-    uint64_t used = used_bytes(f);
+    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
     for (f->heap.failing = 1;; f->heap.failing++) {
         f->heap.calls = 0;
         vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
@@ -640,7 +631,7 @@ static void test_load_out_of_host_memory(void **state)
         assert_int_equal(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_null(model);
         assert_int_equal(f->heap.live, live);
-        assert_int_equal(used_bytes(f), used);
+        assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
     }
     assert_true(f->heap.failing > 20);
     f->heap.failing = 0;

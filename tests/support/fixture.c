@@ -293,3 +293,13 @@ float *vkf_test_read(const vkf_tensor *tensor)
     free(halves);
     return values;
 }
+
+uint64_t vkf_test_bytes_in_use(const vkf_test_gpu *gpu)
+{
+    vkf_memory_usage usage;
+    uint64_t bytes = 0;
+    vkf_context_memory_usage(gpu->context, &usage);
+    for (uint32_t i = 0; i < usage.heap_count; i++)
+        bytes += usage.used_bytes[i];
+    return bytes;
+}

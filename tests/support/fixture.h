@@ -84,4 +84,7 @@ vkf_tensor vkf_test_tensor_raw(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank
 // Reads f32 or f16 tensors as float; the caller frees the result.
 float *vkf_test_read(const vkf_tensor *tensor);
 
+// What the context holds on the device.
+uint64_t vkf_test_bytes_in_use(const vkf_test_gpu *gpu);
+
 #endif

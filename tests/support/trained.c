@@ -18,16 +18,6 @@ vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory)
     return model;
 }
 
-uint64_t vkf_test_bytes_in_use(vkf_test_gpu *gpu)
-{
-    vkf_memory_usage usage;
-    uint64_t bytes = 0;
-    vkf_context_memory_usage(gpu->context, &usage);
-    for (uint32_t i = 0; i < usage.heap_count; i++)
-        bytes += usage.used_bytes[i];
-    return bytes;
-}
-
 void vkf_test_fill_ranges(const vkf__parameters *p, bool moments, float value)
 {
     for (size_t i = 0; i < p->range_count; i++) {

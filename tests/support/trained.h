@@ -24,8 +24,6 @@ void vkf_test_must(vkf_test_gpu *gpu, vkf_status status);
 
 // A model whose weights are to be trained. Fails the test on error.
 vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory);
-// What the context holds on the device.
-uint64_t vkf_test_bytes_in_use(vkf_test_gpu *gpu);
 // Fills the gradients of all ranges, or the moments, with value, value + 1 and so on, padding too.
 void vkf_test_fill_ranges(const vkf__parameters *parameters, bool moments, float value);
 bool vkf_test_all_zero(const vkf__span *span);
