@@ -12,7 +12,7 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint parameter_offset, gradient_offset, momentum_offset, factor_offset; };
 
 READ_WRITE(f32, VKF_SGD_BINDING_PARAMETER, parameter)
-READ(f32, VKF_SGD_BINDING_GRADIENT, gradient)
+READ_WRITE(f32, VKF_SGD_BINDING_GRADIENT, gradient)
 READ_WRITE(f32, VKF_SGD_BINDING_MOMENTUM, momentum)
 READ(f32, VKF_SGD_BINDING_FACTOR, factor)
 
@@ -20,10 +20,14 @@ void main()
 {
     uint i = flat_index();
     float factor = factor_load(0);
-    if (i >= p.count || factor == 0.0)
+    if (i >= p.count)
+        return;
+    float gradient = gradient_load(i);
+    gradient_store(i, 0.0);
+    if (factor == 0.0)
         return;
     float w = parameter_load(i);
-    float g = factor * gradient_load(i) + p.penalty * w;
+    float g = factor * gradient + p.penalty * w;
     float way = g;
     if (HAS_MOMENTUM != 0) {
         float b = p.momentum * momentum_load(i) + g;

@@ -5,7 +5,8 @@
 //   m = beta1 * m + rest1 * g
 //   v = beta2 * v + rest2 * g^2
 //   w = w - rate * m / (sqrt(v) * root + eps)
-// A factor of 0 leaves w, m and v as they are. One invocation per element.
+// A factor of 0 leaves w, m and v as they are. The gradient is 0 afterwards, in either case: the next step's terms are
+// added to it. One invocation per element.
 #ifndef VKF_SHARED_ADAM_H
 #define VKF_SHARED_ADAM_H
 

@@ -32,7 +32,7 @@ static vkf_status emit_adam_slice(vkf__work *work, const vkf__adam_args *args, c
         .op = VKF_OP_ADAM,
         .types = {args->parameter.dtype},
         .bindings = {{SLICE_OF(args->parameter), true},
-                     {SLICE_OF(args->gradient), false},
+                     {SLICE_OF(args->gradient), true},
                      {vkf__span_part(&args->moments, 2 * (uint64_t)slice->begin, 2 * (uint64_t)slice->most), true},
                      {args->factor, false}},
         .params = &params,
@@ -68,7 +68,7 @@ static vkf_status emit_sgd_slice(vkf__work *work, const vkf__sgd_args *args, con
         .op = VKF_OP_SGD,
         .types = {args->parameter.dtype},
         .bindings = {{SLICE_OF(args->parameter), true},
-                     {SLICE_OF(args->gradient), false},
+                     {SLICE_OF(args->gradient), true},
                      {has_momentum ? SLICE_OF(args->momentum_buffer) : args->momentum_buffer, true},
                      {args->factor, false}},
         .flags = flags,
@@ -88,11 +88,11 @@ vkf_status vkf__emit_sgd(vkf__work *work, const vkf__sgd_args *args)
     return VKF_OK;
 }
 
-// Parameter, gradient and two moments are read, and all but the gradient are written.
+// Parameter, gradient and two moments are read and written.
 static vkf__account adam_account(const vkf__dispatched *dispatched)
 {
     const struct vkf_adam_params *p = dispatched->params;
-    return (vkf__account){18.0 * p->count, 16.0 * p->count, 12.0 * p->count};
+    return (vkf__account){18.0 * p->count, 16.0 * p->count, 16.0 * p->count};
 }
 
 static bool adam_output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
@@ -106,7 +106,7 @@ static vkf__account sgd_account(const vkf__dispatched *dispatched)
 {
     const struct vkf_sgd_params *p = dispatched->params;
     const double kept = dispatched->spec[VKF_SGD_SPEC_HAS_MOMENTUM] != 0 ? 1 : 0;
-    return (vkf__account){(5 + 2 * kept) * p->count, (8 + 4 * kept) * p->count, (4 + 4 * kept) * p->count};
+    return (vkf__account){(5 + 2 * kept) * p->count, (8 + 4 * kept) * p->count, (8 + 4 * kept) * p->count};
 }
 
 static bool sgd_output(const vkf__dispatched *dispatched, vkf__extent *out_extent)

@@ -1,7 +1,8 @@
 // Steps of optimisers, in place, as torch.optim has them. Tensors beyond what a device binds are taken in slices.
 //
 // The gradient's factor lies on the device: where clipping and loss scaling find it (op/clip.h), no run waits for the
-// host. A factor of 0 skips the step, and then nothing is written.
+// host. A factor of 0 skips the step, and then only the gradient is written: it is 0 after every step, for the next one's
+// sums.
 #ifndef VKF_OP_OPTIMISER_H
 #define VKF_OP_OPTIMISER_H
 
@@ -10,7 +11,7 @@
 typedef struct vkf__adam_args {
     const char *label;
     vkf__span parameter; // (count)
-    vkf__span gradient;  // (count)
+    vkf__span gradient;  // (count): left at 0
     // (count, 2): the first and the second moment of each element, side by side, so that slices of both are one
     // operand. Zeros before the first step.
     vkf__span moments;
@@ -27,7 +28,7 @@ VKF_MUST_CHECK vkf_status vkf__emit_adam(vkf__work *work, const vkf__adam_args *
 typedef struct vkf__sgd_args {
     const char *label;
     vkf__span parameter;       // (count)
-    vkf__span gradient;        // (count)
+    vkf__span gradient;        // (count): left at 0
     vkf__span momentum_buffer; // (count) with a momentum: zeros before the first step. Else absent
     vkf__span factor;          // (1)
     uint32_t count;            // 0 skips it in this run

@@ -1,6 +1,5 @@
 // Emits the recordings of a trainer.
 #include "op/clip.h"
-#include "op/copy.h"
 #include "op/optimiser.h"
 #include "op/total.h"
 #include "training/trainer.h"
@@ -150,19 +149,6 @@ static vkf_status emit_sgd(vkf_trainer *t, vkf__work *work, const vkf__parameter
     return vkf__emit_sgd(work, &sgd);
 }
 
-static vkf_status emit_clear(vkf__work *work, const vkf__parameter_range *range)
-{
-    const vkf__copy_args clear = {
-        .label = "clear",
-        .x = range->gradient,
-        .out = range->gradient,
-        .outer = 1,
-        .rows = 1,
-        .cols = (uint32_t)range->count,
-    };
-    return vkf__emit_copy(work, &clear);
-}
-
 vkf_status vkf__emit_update(vkf__work *work, const void *args)
 {
     vkf_trainer *t = *(vkf_trainer *const *)args;
@@ -173,7 +159,6 @@ vkf_status vkf__emit_update(vkf__work *work, const void *args)
             VKF_RETURN_IF_ERROR(emit_sgd(t, work, range));
         else
             VKF_RETURN_IF_ERROR(emit_adam(t, work, range));
-        VKF_RETURN_IF_ERROR(emit_clear(work, range));
     }
     return VKF_OK;
 }

@@ -72,6 +72,14 @@ static void compare(vkf_test_ops *ops, trained *t, const char *name)
     vkf_test_ops_reset(ops);
 }
 
+// The next step's terms are added to it.
+static void assert_cleared(vkf_test_ops *ops, vkf_test_operand *gradient)
+{
+    vkf_test_download(ops, gradient);
+    for (size_t i = 0; i < gradient->count; i++)
+        assert_true(gradient->values[i] == 0);
+}
+
 static void step_adam(vkf_test_ops *ops, trained *t, uint32_t step, bool decoupled)
 {
     vkf_test_operand *gradient = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 8, SHAPE(t->count));
@@ -93,6 +101,7 @@ static void step_adam(vkf_test_ops *ops, trained *t, uint32_t step, bool decoupl
     vkf__ref_adam(&(vkf__ref_adam_desc){t->count, t->expected, gradient->values, t->expected_kept, 0.125, step,
                                         args.rate, args.beta1, args.beta2, args.eps, args.weight_decay, decoupled});
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "adam", emit_adam, &args), "adam");
+    assert_cleared(ops, gradient);
 }
 
 static void check_adam(vkf_test_ops *ops, uint32_t count, bool decoupled)
@@ -152,6 +161,7 @@ static void step_sgd(vkf_test_ops *ops, trained *t, bool momentum, bool nesterov
     vkf__ref_sgd(&(vkf__ref_sgd_desc){t->count, t->expected, gradient->values, momentum ? t->expected_kept : NULL,
                                       0.125, args.rate, 0.875, 0.125, nesterov});
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sgd", emit_sgd, &args), "sgd");
+    assert_cleared(ops, gradient);
 }
 
 static void test_sgd_sizes(void **state)
@@ -165,22 +175,25 @@ static void test_sgd_sizes(void **state)
     }
 }
 
-// Where the gradients are no numbers, the factor is 0, and all stays as it is to the last bit.
+// Where the gradients are no numbers, the factor is 0, and all else stays as it is to the last bit.
 static void test_steps_are_skipped(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *parameter = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(200));
     vkf_test_operand *kept = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(200, 2));
     vkf_test_operand *gradient = vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(200));
+    vkf_test_operand *other = vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(200));
     vkf_test_operand *factor = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(1));
     const vkf__adam_args adam = {
         "adam", SPAN(parameter), SPAN(gradient), SPAN(kept), SPAN(factor), 200, 1, 1, 0.9, 0.98, 1e-8, 0.5, true};
-    const vkf__sgd_args sgd = {"sgd", SPAN(parameter), SPAN(gradient), SPAN(kept), SPAN(factor), 200, 1, 0.5f, 0.5f,
+    const vkf__sgd_args sgd = {"sgd", SPAN(parameter), SPAN(other), SPAN(kept), SPAN(factor), 200, 1, 0.5f, 0.5f,
                                false};
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "adam", emit_adam, &adam), "adam");
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sgd", emit_sgd, &sgd), "sgd");
     vkf_test_assert_untouched(ops, parameter);
     vkf_test_assert_untouched(ops, kept);
+    assert_cleared(ops, gradient);
+    assert_cleared(ops, other);
 }
 
 static void test_steps_of_no_elements(void **state)
