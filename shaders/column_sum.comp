@@ -21,10 +21,11 @@ const uint UNROLL = 8; // rows per iteration
 
 // Read once, ahead of any branch: lavapipe would gather parameters anew in each.
 uint cols;
+uint x_row;
 
 float load_term(uint row, uint col)
 {
-    uint at = row * cols + col;
+    uint at = row * x_row + col;
     float value = x_load(at);
     if (NORM != 0)
         value = value != 0.0 ? value * ((normed_load(at) - stats_load(2 * row)) * stats_load(2 * row + 1)) : 0.0;
@@ -52,6 +53,7 @@ vec4 sum_rows(uint begin, uint end, uint first_col)
 void main()
 {
     cols = p.cols;
+    x_row = p.x_row;
     uint accumulate = p.accumulate, rows = p.rows, group_rows = p.group_rows;
     uvec2 at = row_and_column(cols);
     uint group = at.x, col = at.y, begin = group * group_rows;

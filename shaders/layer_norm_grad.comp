@@ -38,6 +38,7 @@ uint lanes;
 
 #define ROW_VALUE vec4
 #include "include/row_sum.glsl"
+#include "include/norm_gradient.glsl"
 
 // The gradient with regard to the normalised value.
 float load_gradient(uint row_first, uint col)
@@ -50,8 +51,7 @@ float load_gradient(uint row_first, uint col)
 #endif
 }
 
-// Sums of the distance from the centre, its square, the gradient, and gradient times distance over the invocation's
-// columns. Where the gradient is 0, it is not multiplied: the distance may be infinite or NaN.
+// Sums of norm_terms() over the invocation's columns.
 vec4 sum_about(uint row_first, float centre)
 {
     vec4 sum = vec4(0.0);
@@ -59,9 +59,8 @@ vec4 sum_about(uint row_first, float centre)
         vec4 part = vec4(0.0); // summed apart, which rounds a long row's sum less often
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes, near = min(col, dim - 1);
-            float distance = x_load(row_first + near) - centre, gradient = load_gradient(row_first, near);
-            vec4 terms = vec4(distance, distance * distance, gradient, gradient != 0.0 ? gradient * distance : 0.0);
-            part += col < dim ? terms : vec4(0.0);
+            float distance = x_load(row_first + near) - centre;
+            part += col < dim ? norm_terms(distance, load_gradient(row_first, near)) : vec4(0.0);
         }
         sum += part;
     }
@@ -85,31 +84,23 @@ float sum_values(uint row_first)
 }
 
 #ifdef NORM_STATS
-void write_row(uint row, float centre, float shift, float inverse_deviation, vec2 gradients)
+void write_row(uint row, float centre, norm_row of_row)
 {
     if (lane == 0) {
-        stats_store(2 * row, centre + shift);
-        stats_store(2 * row + 1, inverse_deviation);
+        stats_store(2 * row, centre + of_row.shift);
+        stats_store(2 * row + 1, of_row.inverse_deviation);
     }
 }
 #else
-// `gradients` are the means of the gradient and of its product with the distance from the centre.
-void write_row(uint row, float centre, float shift, float inverse_deviation, vec2 gradients)
+void write_row(uint row, float centre, norm_row of_row)
 {
     uint row_first = row * dim;
-    // Both are 0 in a row without any gradient. Nothing of x, which may be NaN there, is then multiplied.
-    bool along = gradients != vec2(0.0);
-    float mean = RMS != 0 ? 0.0 : gradients.x;
-    float slope = along ? (gradients.y - shift * gradients.x) * inverse_deviation * inverse_deviation : 0.0;
     for (uint first = lane; first < dim; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes, at = row_first + col;
             if (col >= dim)
                 continue;
-            float value = load_gradient(row_first, col);
-            if (along)
-                value -= mean + (x_load(at) - centre - shift) * slope;
-            value = value != 0.0 ? value * inverse_deviation : 0.0;
+            float value = norm_gradient(of_row, x_load(at) - centre, load_gradient(row_first, col));
             dx_store(at, p.accumulate != 0 ? dx_load(at) + value : value);
         }
     }
@@ -120,11 +111,7 @@ void take_row(uint row)
 {
     uint row_first = row * dim;
     float centre = RMS != 0 ? 0.0 : row_sum(vec4(sum_values(row_first))).x / float(dim);
-    vec4 means = row_sum(sum_about(row_first, centre)) / float(dim);
-    float shift = RMS != 0 ? 0.0 : means.x;
-    // max() may lose a NaN. LayerNorm carries it on in the mean; RMS has no mean, and therefore no max().
-    float variance = RMS != 0 ? means.y : max(means.y - shift * shift, 0.0);
-    write_row(row, centre, shift, inversesqrt(variance + p.eps), means.zw);
+    write_row(row, centre, norm_row_of(row_sum(sum_about(row_first, centre)) / float(dim), p.eps));
 }
 
 void main()

@@ -22,9 +22,10 @@
 struct vkf_column_sum_params {
     vkf_u32 rows;
     vkf_u32 cols;
+    vkf_u32 x_row;      // elements from one row of x to the next, and of normed
     vkf_u32 group_rows; // >= 1
     vkf_u32 accumulate; // 0: out is not read
 };
-VKF_SHARED_SIZE(vkf_column_sum_params, 4)
+VKF_SHARED_SIZE(vkf_column_sum_params, 5)
 
 #endif

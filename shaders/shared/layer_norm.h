@@ -15,9 +15,12 @@
 #define VKF_LAYER_NORM_SPEC_HAS_WEIGHT 1
 #define VKF_LAYER_NORM_SPEC_HAS_BIAS 2
 #define VKF_LAYER_NORM_SPEC_RMS 3
-#define VKF_LAYER_NORM_SPEC_COUNT 4
-#define VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER 4 // with LAYER_NORM_RESIDUAL: 0 = before, 1 = after
-#define VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT 5
+#define VKF_LAYER_NORM_SPEC_EACH 4 // not 0: an invocation of the smallest subgroup keeps so many columns of a row
+#define VKF_LAYER_NORM_SPEC_COUNT 5
+#define VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER 5 // with LAYER_NORM_RESIDUAL: 0 = before, 1 = after
+#define VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT 6
+
+#define VKF_LAYER_NORM_MOST_EACH 16
 
 struct vkf_layer_norm_params {
     vkf_u32 rows;

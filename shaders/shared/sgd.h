@@ -3,8 +3,8 @@
 //   g = factor * gradient + penalty * w
 //   b = momentum * b + g
 //   w = w - rate * (nesterov ? g + momentum * b : b)
-// Without HAS_MOMENTUM b is g. A factor of 0 leaves w and b as they are. The gradient is 0 afterwards, in either case: the
-// next step's terms are added to it. One invocation per element.
+// Without HAS_MOMENTUM b is g. A factor of 0 leaves w and b as they are. The gradient is 0 afterwards, in either case:
+// the next step's terms are added to it. One invocation per element.
 #ifndef VKF_SHARED_SGD_H
 #define VKF_SHARED_SGD_H
 

@@ -9,6 +9,7 @@
     X(LAYER_NORM, layer_norm)                   \
     X(LAYER_NORM_RESIDUAL, layer_norm_residual) \
     X(LAYER_NORM_GRAD, layer_norm_grad)         \
+    X(NORM_GRADIENTS, norm_gradients)           \
     X(NORM_STATS, norm_stats)                   \
     X(COLUMN_SUM, column_sum)                   \
     X(SOFTMAX_GRAD, softmax_grad)               \

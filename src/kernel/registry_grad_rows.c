@@ -3,6 +3,7 @@
 #include "kernel/registry_row.h"
 #include "shared/column_sum.h"
 #include "shared/layer_norm_grad.h"
+#include "shared/norm_gradients.h"
 #include "shared/softmax_grad.h"
 
 // A workgroup per row; n is the length of a row.
@@ -37,6 +38,12 @@ static const char *const norm_stats_constants[VKF_NORM_STATS_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(LAYER_NORM_GRAD, RMS),
 };
+static const char *const norm_gradients_constants[VKF_NORM_GRADIENTS_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(NORM_GRADIENTS, RMS),
+    CONSTANT(NORM_GRADIENTS, HAS_BIAS),
+    CONSTANT(NORM_GRADIENTS, EACH),
+};
 static const char *const softmax_grad_constants[VKF_SOFTMAX_GRAD_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const column_sum_constants[VKF_COLUMN_SUM_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(COLUMN_SUM, NORM)};
 
@@ -62,6 +69,22 @@ static const char *const column_sum_constants[VKF_COLUMN_SUM_SPEC_COUNT] = {LOCA
     .op = VKF_OP_NORM_STATS, .operand_count = 2, PARAMS(vkf_layer_norm_grad_params), CONSTANTS(norm_stats_constants)
 #define NORM_STATS(x) ROW_PAIR("norm_stats", x, NORM_STATS_ROW, norm_shared_bytes)
 
+// The invocations of a row hold all of it.
+static const char *norm_gradients_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)config;
+    if (!caps->subgroup_size_control)
+        return "needs to know how small subgroups may be";
+    return problem && problem->n > VKF_NORM_GRADIENTS_MOST_EACH * caps->min_subgroup_size ? "takes shorter rows" : NULL;
+}
+
+#define NORM_GRADIENTS(x)                                                                                 \
+    {                                                                                                     \
+        .name = NAME_1("norm_gradients", x), TYPES_1(x), .op = VKF_OP_NORM_GRADIENTS,                     \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE(x), .operand_count = 5, PARAMS(vkf_norm_gradients_params),  \
+        CONSTANTS(norm_gradients_constants), CONFIGS(row_subgroup_configs), .unfit = norm_gradients_unfit \
+    }
+
 #define SOFTMAX_GRAD_ROW \
     .op = VKF_OP_SOFTMAX_GRAD, .operand_count = 3, PARAMS(vkf_softmax_grad_params), CONSTANTS(softmax_grad_constants)
 #define SOFTMAX_GRAD(x) ROW_PAIR("softmax_grad", x, SOFTMAX_GRAD_ROW, softmax_shared_bytes)
@@ -80,10 +103,7 @@ static const vkf__config column_sum_configs[] = {
     }
 
 static const vkf__kernel rows[] = {
-    LAYER_NORM_GRAD(f32),
-    NORM_STATS(f32),
-    COLUMN_SUM(f32),
-    SOFTMAX_GRAD(f32),
+    LAYER_NORM_GRAD(f32), NORM_STATS(f32), NORM_GRADIENTS(f32), COLUMN_SUM(f32), SOFTMAX_GRAD(f32),
 };
 
 const vkf__family vkf__grad_rows_family = {rows, COUNT(rows)};

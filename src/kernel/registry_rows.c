@@ -109,8 +109,9 @@ static const char *const softmax_constants[VKF_SOFTMAX_SPEC_COUNT] = {
     CONSTANT(SOFTMAX, FULLY_MASKED),
 };
 
-#define LAYER_NORM_CONSTANTS \
-    LOCAL_SIZE, CONSTANT(LAYER_NORM, HAS_WEIGHT), CONSTANT(LAYER_NORM, HAS_BIAS), CONSTANT(LAYER_NORM, RMS)
+#define LAYER_NORM_CONSTANTS                                                                                 \
+    LOCAL_SIZE, CONSTANT(LAYER_NORM, HAS_WEIGHT), CONSTANT(LAYER_NORM, HAS_BIAS), CONSTANT(LAYER_NORM, RMS), \
+        CONSTANT(LAYER_NORM, EACH)
 static const char *const layer_norm_constants[VKF_LAYER_NORM_SPEC_COUNT] = {LAYER_NORM_CONSTANTS};
 static const char *const layer_norm_residual_constants[VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT] = {
     LAYER_NORM_CONSTANTS, CONSTANT(LAYER_NORM, RESIDUAL_AFTER)};

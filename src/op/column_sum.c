@@ -28,6 +28,7 @@ static vkf_status emit_sum(vkf__work *work, const vkf__column_sum_args *args, ui
     const struct vkf_column_sum_params params = {
         .rows = args->rows,
         .cols = args->cols,
+        .x_row = args->x_row > 0 ? args->x_row : args->cols,
         .group_rows = group_rows,
         .accumulate = args->accumulate,
     };

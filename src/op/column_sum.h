@@ -11,6 +11,7 @@ typedef struct vkf__column_sum_args {
     // With stats x[row, col] is multiplied by (normed[row, col] - mean) / deviation. Where x is 0, that may be NaN.
     vkf__span normed;    // (rows, cols) f32; with stats
     vkf__span stats;     // optional, (rows, 2) f32: of vkf__emit_layer_norm_grad()
+    uint32_t x_row;      // elements from one row of x to the next, and of normed; 0: cols
     uint32_t rows, cols; // rows 0 skips it in this run, and out stays as it is
     bool accumulate;     // the sum is added to out; otherwise out is not read
 } vkf__column_sum_args;

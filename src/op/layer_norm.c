@@ -1,10 +1,31 @@
 // The emitter of layer and RMS normalisation, and its operators' rows, with and without a residual.
 #include "op/layer_norm.h"
 
+#include "base/size.h"
 #include "op/copy.h"
 #include "op/operators.h"
 #include "op/rows.h"
 #include "shared/layer_norm.h"
+
+#define ROWS_OF_A_CORE 32u
+
+// The columns of an invocation that keeps its part of a row. On processors, where a load costs as much as everything
+// else that is done with a number, a row is then read once; other devices read it from their caches.
+static uint32_t held_columns(const vkf__work *work, const vkf__variant *variant, uint32_t dim)
+{
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    const bool subgroups = (variant->kernel->needs & VKF_NEEDS_SUBGROUP) && caps->subgroup_size_control;
+    const uint32_t each = subgroups ? vkf__div_up_u32(dim, caps->min_subgroup_size) : 0;
+    return caps->traits.processor && each <= VKF_LAYER_NORM_MOST_EACH ? each : 0;
+}
+
+// Enough for every core; a subgroup goes on to other rows with the weight and the bias that it keeps.
+static uint32_t rows_at_once(const vkf__work *work, uint32_t rows)
+{
+    const vkf__selector selector = vkf__work_selector(work);
+    const uint64_t most = (uint64_t)ROWS_OF_A_CORE * vkf__selector_cores(&selector);
+    return rows < most ? rows : (uint32_t)most;
+}
 
 static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, vkf__op op)
 {
@@ -17,10 +38,12 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
     const vkf__problem problem = {.m = args->rows, .n = args->dim};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
+    const uint32_t each = held_columns(work, &variant, args->dim);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_LAYER_NORM_SPEC_HAS_WEIGHT] = vkf__present(&args->weight),
         [VKF_LAYER_NORM_SPEC_HAS_BIAS] = vkf__present(&args->bias),
         [VKF_LAYER_NORM_SPEC_RMS] = args->rms,
+        [VKF_LAYER_NORM_SPEC_EACH] = each,
         [VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER] = args->residual_order == VKF_RESIDUAL_AFTER,
     };
     struct vkf_layer_norm_params params = {
@@ -37,7 +60,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
             {{*x, false}, {args->out, true}, {args->weight, false}, {args->bias, false}, {args->residual, false}},
         .params = &params,
     };
-    vkf__grid_rows(work, &variant, args->rows, dispatch.grid);
+    vkf__grid_rows(work, &variant, each > 0 ? rows_at_once(work, args->rows) : args->rows, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
 

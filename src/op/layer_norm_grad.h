@@ -1,5 +1,5 @@
 // The gradient of layer and RMS normalisation with regard to its input, as torch.nn.LayerNorm and torch.nn.RMSNorm have
-// it. vkf__emit_column_sum() makes those of the weight and of the bias from `stats` and dout.
+// it. norm_gradients.h gives those of the weight and of the bias as well.
 #ifndef VKF_OP_LAYER_NORM_GRAD_H
 #define VKF_OP_LAYER_NORM_GRAD_H
 

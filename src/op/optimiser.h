@@ -1,8 +1,8 @@
 // Steps of optimisers, in place, as torch.optim has them. Tensors beyond what a device binds are taken in slices.
 //
 // The gradient's factor lies on the device: where clipping and loss scaling find it (op/clip.h), no run waits for the
-// host. A factor of 0 skips the step, and then only the gradient is written: it is 0 after every step, for the next one's
-// sums.
+// host. A factor of 0 skips the step, and then only the gradient is written: it is 0 after every step, for the next
+// one's sums.
 #ifndef VKF_OP_OPTIMISER_H
 #define VKF_OP_OPTIMISER_H
 

@@ -20,6 +20,7 @@ static const op_cases cases[VKF_OP_COUNT] = {
     [VKF_OP_LAYER_NORM] = {vkf__bed_layer_norm, NULL},
     [VKF_OP_LAYER_NORM_RESIDUAL] = {vkf__bed_layer_norm, NULL},
     [VKF_OP_LAYER_NORM_GRAD] = {vkf__bed_layer_norm_grad, NULL},
+    [VKF_OP_NORM_GRADIENTS] = {vkf__bed_norm_gradients, NULL},
     [VKF_OP_NORM_STATS] = {vkf__bed_layer_norm_grad, NULL},
     [VKF_OP_COLUMN_SUM] = {vkf__bed_column_sum, NULL},
     [VKF_OP_SOFTMAX_GRAD] = {vkf__bed_softmax_grad, NULL},

@@ -108,6 +108,7 @@ vkf_status vkf__bed_pool(vkf__bed *bed);
 vkf_status vkf__bed_rotary(vkf__bed *bed);
 vkf_status vkf__bed_gate(vkf__bed *bed);
 vkf_status vkf__bed_layer_norm_grad(vkf__bed *bed); // and of the rows' stats
+vkf_status vkf__bed_norm_gradients(vkf__bed *bed);
 vkf_status vkf__bed_column_sum(vkf__bed *bed);
 vkf_status vkf__bed_softmax_grad(vkf__bed *bed);
 vkf_status vkf__bed_cross_entropy(vkf__bed *bed);

@@ -5,8 +5,10 @@
 
 #include "op/column_sum.h"
 #include "op/layer_norm_grad.h"
+#include "op/norm_gradients.h"
 #include "op/softmax_grad.h"
 #include "reference/reference.h"
+#include "shared/norm_gradients.h"
 
 #define LENGTHS 5
 enum { ROWS = 3 };
@@ -29,6 +31,7 @@ typedef struct grad_arrays {
     float *x, *dout, *dx; // (rows, cols), or (cols) of a sum's dx
     float *vector;        // (cols)
     float *stats;         // (rows, 2)
+    float *sums;          // (2, cols)
 } grad_arrays;
 
 static void free_arrays(vkf__bed *bed, grad_arrays *arrays)
@@ -39,6 +42,7 @@ static void free_arrays(vkf__bed *bed, grad_arrays *arrays)
     vkf__free(host, arrays->dx);
     vkf__free(host, arrays->vector);
     vkf__free(host, arrays->stats);
+    vkf__free(host, arrays->sums);
 }
 
 // Whether all could be had; they are to be freed either way.
@@ -51,8 +55,10 @@ static bool make_arrays(vkf__bed *bed, uint32_t rows, uint32_t cols, grad_arrays
         .dx = vkf__bed_random_values(bed, count),
         .vector = vkf__bed_random_values(bed, cols),
         .stats = vkf__bed_random_values(bed, (size_t)2 * rows),
+        .sums = vkf__bed_random_values(bed, (size_t)2 * cols),
     };
-    if (!out_arrays->x || !out_arrays->dout || !out_arrays->dx || !out_arrays->vector || !out_arrays->stats)
+    if (!out_arrays->x || !out_arrays->dout || !out_arrays->dx || !out_arrays->vector || !out_arrays->stats ||
+        !out_arrays->sums)
         return false;
     vkf__bed_clear(bed);
     return true;
@@ -108,6 +114,87 @@ vkf_status vkf__bed_layer_norm_grad(vkf__bed *bed)
         grad_arrays arrays;
         const bool made = make_arrays(bed, ROWS, dim, &arrays);
         vkf_status status = made ? run_layer_norm_grad(bed, &arrays, dim, i >= LENGTHS) : no_memory(bed);
+        free_arrays(bed, &arrays);
+        VKF_RETURN_IF_ERROR(status);
+    }
+    return VKF_OK;
+}
+
+static vkf_status emit_norm_gradients(vkf__work *work, const void *args)
+{
+    return vkf__emit_norm_gradients(work, args);
+}
+
+static void expect_norm_gradients(const grad_arrays *arrays, uint32_t rows, uint32_t dim, bool rms, float eps)
+{
+    const vkf__ref_layer_norm_grad_desc input = {
+        rows, dim, arrays->x, arrays->vector, arrays->dout, arrays->dx, arrays->stats, eps, rms, true,
+    };
+    vkf__ref_layer_norm_grad(&input);
+    vkf__ref_column_sum(&(vkf__ref_column_sum_desc){
+        rows,
+        dim,
+        arrays->dout,
+        arrays->x,
+        arrays->stats,
+        arrays->sums,
+        true,
+    });
+    vkf__ref_column_sum(&(vkf__ref_column_sum_desc){
+        rows,
+        dim,
+        arrays->dout,
+        NULL,
+        NULL,
+        arrays->sums + dim,
+        true,
+    });
+}
+
+static vkf_status run_norm_gradients(vkf__bed *bed, const grad_arrays *arrays, uint32_t rows, uint32_t dim, int kind)
+{
+    const vkf_dtype type = bed->variant->kernel->types[0];
+    const size_t count = (size_t)rows * dim;
+    const bool rms = kind % 2 == 1;
+    const vkf__span sums = vkf__bed_floats(bed, VKF_DTYPE_F32, arrays->sums, (size_t)2 * dim);
+    const vkf__norm_gradients_args args = {
+        .label = "self-test",
+        .x = vkf__bed_floats(bed, type, arrays->x, count),
+        .weight = vkf__bed_floats(bed, type, arrays->vector, dim),
+        .dout = vkf__bed_floats(bed, type, arrays->dout, count),
+        .dx = vkf__bed_floats(bed, type, arrays->dx, count),
+        .dweight = {vkf__span_part(&sums, 0, dim), true},
+        .dbias = {vkf__span_part(&sums, dim, dim), true},
+        .rows = rows,
+        .dim = dim,
+        .eps = 1,
+        .rms = rms,
+        .accumulate = true,
+    };
+    expect_norm_gradients(arrays, rows, dim, rms, args.eps);
+    vkf__bed_case c = {
+        .emit = emit_norm_gradients,
+        .args = &args,
+        .out = kind < 2 ? args.dx : sums,
+        .expected = kind < 2 ? arrays->dx : arrays->sums,
+        .tolerance = vkf__bed_close(type),
+    };
+    (void)snprintf(c.shape, sizeof c.shape, "%s(%u, %u)%s", rms ? "RMS of " : "", rows, dim,
+                   kind < 2 ? "" : ", weight and bias");
+    return vkf__bed_run(bed, &c);
+}
+
+// Rows that are as long as a subgroup's invocations hold, and fewer; groups of one row and of several.
+vkf_status vkf__bed_norm_gradients(vkf__bed *bed)
+{
+    const uint32_t size = bed->context->device.plan.caps.min_subgroup_size;
+    const uint32_t shapes[][2] = {{1, 1}, {3, 13}, {ROWS, size + 1}, {70, VKF_NORM_GRADIENTS_MOST_EACH * size}};
+    const int kinds = 4; // with the mean or RMS, the gradient of the input or those of the weight and the bias
+    for (int i = 0; i < kinds * (int)(sizeof shapes / sizeof shapes[0]); i++) {
+        const uint32_t *shape = shapes[i / kinds];
+        grad_arrays arrays;
+        const bool made = make_arrays(bed, shape[0], shape[1], &arrays);
+        vkf_status status = made ? run_norm_gradients(bed, &arrays, shape[0], shape[1], i % kinds) : no_memory(bed);
         free_arrays(bed, &arrays);
         VKF_RETURN_IF_ERROR(status);
     }

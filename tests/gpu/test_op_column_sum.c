@@ -186,8 +186,8 @@ static void test_column_sum_of_fewer_rows_than_planned(void **state)
     static const uint32_t rows[] = {0, 1, 40, 41, 1999, 2000};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const sum_operands o = make_operands(ops, 2000, 33, true, true);
-        const vkf__column_sum_args largest = {"column_sum",  SPAN(o.x), SPAN(o.out), SPAN(o.normed),
-                                              SPAN(o.stats), 2000,      33,          true};
+        const vkf__column_sum_args largest = {"column_sum", SPAN(o.x), SPAN(o.out), SPAN(o.normed), SPAN(o.stats), 0,
+                                              2000,         33,        true};
         float expected[33];
         memcpy(expected, o.out->values, sizeof expected);
         vkf__ref_column_sum(

@@ -3,6 +3,7 @@ from planted_error import Error
 
 REFERENCE = ("unit.reference_grad_rows",)
 NORM = ("gpu.op_layer_norm_grad.lavapipe.full",)
+ALL_OF_NORM = ("gpu.op_norm_gradients.lavapipe.full",)
 SUM = ("gpu.op_column_sum.lavapipe.full",)
 SOFTMAX = ("gpu.op_softmax_grad.lavapipe.full",)
 
@@ -15,14 +16,26 @@ ERRORS = (
     Error("the gradient of softmax forgets that its sum moves", "src/reference/reference_grad_rows.c",
           "(dout[at] - mean)", "dout[at]", REFERENCE),
     # The kernels
-    Error("the gradient of RMSNorm takes the mean of gradients for its own", "shaders/layer_norm_grad.comp",
-          "float mean = RMS != 0 ? 0.0 : gradients.x;", "float mean = gradients.x;", NORM),
+    Error("the gradient of RMSNorm takes the mean of gradients for its own", "shaders/include/norm_gradient.glsl",
+          "row.mean = RMS != 0 ? 0.0 : means.z;", "row.mean = means.z;", NORM + ALL_OF_NORM),
     Error("the gradient of a norm takes the moments without the weight", "shaders/layer_norm_grad.comp",
           "return HAS_WEIGHT != 0 ? gradient * weight_load(col) : gradient;", "return gradient;", NORM),
-    Error("rows without gradient are multiplied by what they hold", "shaders/layer_norm_grad.comp",
-          "            if (along)\n", "", NORM),
+    Error("rows without gradient are multiplied by what they hold", "shaders/include/norm_gradient.glsl",
+          "    if (row.along)\n", "", NORM + ALL_OF_NORM),
     Error("the gradient of a norm reads what it does not add to", "shaders/layer_norm_grad.comp",
           "p.accumulate != 0 ? dx_load(at) + value : value", "dx_load(at) * float(p.accumulate) + value", NORM),
+    Error("the sums of a group of rows go on from the last group's", "shaders/norm_gradients.comp",
+          "            weight_sums[i] = bias_sums[i] = 0.0;", "            weight_sums[i] += bias_sums[i] = 0.0;", ALL_OF_NORM),
+    Error("the last group of rows is as long as the others", "shaders/norm_gradients.comp",
+          "min((group + 1) * group_rows, rows)", "(group + 1) * group_rows", ALL_OF_NORM),
+    Error("the sum for a norm's weight multiplies rows that do not count", "shaders/norm_gradients.comp",
+          "gradients[i] != 0.0 ? gradients[i] * normed : 0.0;", "gradients[i] * normed;", ALL_OF_NORM),
+    Error("columns beyond the row count in its mean", "shaders/norm_gradients.comp",
+          "distances[i] = inside ? x_load(at) : 0.0;", "distances[i] = x_load(at);", ALL_OF_NORM),
+    Error("the gradient of a norm's bias is read from the weight's columns", "src/op/norm_gradients.c",
+          "groups, width, args->dim, &args->dbias)", "groups, width, 0, &args->dbias)", ALL_OF_NORM),
+    Error("longer rows are cut to what a subgroup holds", "src/kernel/registry_grad_rows.c",
+          "problem && problem->n > VKF", "problem && problem->n / 2 > VKF", ALL_OF_NORM),
     Error("sums of groups of rows leave out the last group", "src/op/column_sum.c",
           ".rows = groups,", ".rows = groups > 1 ? groups - 1 : groups,", SUM),
     Error("a sum over rows counts the last row of a group again", "shaders/column_sum.comp",

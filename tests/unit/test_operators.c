@@ -56,6 +56,7 @@ static const exception not_ahead[] = {
     {VKF_OP_TOP, "it is for beams"},
     {VKF_OP_REORDER, "it is for beams"},
     {VKF_OP_LAYER_NORM_GRAD, TRAINS},
+    {VKF_OP_NORM_GRADIENTS, TRAINS},
     {VKF_OP_NORM_STATS, TRAINS},
     {VKF_OP_COLUMN_SUM, TRAINS},
     {VKF_OP_SOFTMAX_GRAD, TRAINS},

@@ -531,11 +531,12 @@ static void test_registry_rows_run_on_the_baseline(void **state)
 
 // The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax,
 // products by integer dot products to those of the activations as they are, gradients of keys and values in one pass to
-// two passes.
+// two passes, those of a norm in one pass to a pass for each.
 static bool has_other_fallback(const vkf__kernel *row)
 {
     return row->op == VKF_OP_LAYER_NORM_RESIDUAL || row->op == VKF_OP_ATTENTION_GRAD_PAIR ||
-           (row->needs & VKF_NEEDS_INTEGER_DOT) || (row->op == VKF_OP_ATTENTION && row->types[0] != row->types[1]);
+           row->op == VKF_OP_NORM_GRADIENTS || (row->needs & VKF_NEEDS_INTEGER_DOT) ||
+           (row->op == VKF_OP_ATTENTION && row->types[0] != row->types[1]);
 }
 
 // Whatever full offers can be served everywhere, if by another row.
