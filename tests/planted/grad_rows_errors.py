@@ -24,8 +24,6 @@ ERRORS = (
           "    if (row.along)\n", "", NORM + ALL_OF_NORM),
     Error("the gradient of a norm reads what it does not add to", "shaders/layer_norm_grad.comp",
           "p.accumulate != 0 ? dx_load(at) + value : value", "dx_load(at) * float(p.accumulate) + value", NORM),
-    Error("the sums of a group of rows go on from the last group's", "shaders/norm_gradients.comp",
-          "            weight_sums[i] = bias_sums[i] = 0.0;", "            weight_sums[i] += bias_sums[i] = 0.0;", ALL_OF_NORM),
     Error("the last group of rows is as long as the others", "shaders/norm_gradients.comp",
           "min((group + 1) * group_rows, rows)", "(group + 1) * group_rows", ALL_OF_NORM),
     Error("the sum for a norm's weight multiplies rows that do not count", "shaders/norm_gradients.comp",
