@@ -38,7 +38,9 @@ if(NOT VKF_SANITIZE)
     # A vector of so many bits of floats is a subgroup. 512 bits take AVX-512. Layers would see nothing new.
     foreach(bits 128 512)
         math(EXPR lanes "${bits} / 32")
-        set(environment "LP_NATIVE_VECTOR_WIDTH=${bits}" "VKF_TEST_SUBGROUP_SIZE=${lanes}" "VKF_TEST_VALIDATION=0")
+        # Mesa's cache does not tell code for one width from code for another.
+        set(environment "LP_NATIVE_VECTOR_WIDTH=${bits}" "VKF_TEST_SUBGROUP_SIZE=${lanes}" "VKF_TEST_VALIDATION=0"
+            "MESA_SHADER_CACHE_DIR=${shader_cache}/width${bits}")
         set(width_tests "${width_gpu}")
         if(bits EQUAL 128)
             # The smallest subgroup is the hard case, and for 16 lanes LLVM takes longer.

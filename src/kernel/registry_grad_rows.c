@@ -73,9 +73,10 @@ static const char *const column_sum_constants[VKF_COLUMN_SUM_SPEC_COUNT] = {LOCA
 static const char *norm_gradients_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)config;
-    if (!caps->subgroup_size_control)
+    if (caps->least_subgroup_size == 0)
         return "needs to know how small subgroups may be";
-    return problem && problem->n > VKF_NORM_GRADIENTS_MOST_EACH * caps->min_subgroup_size ? "takes shorter rows" : NULL;
+    return problem && problem->n > VKF_NORM_GRADIENTS_MOST_EACH * caps->least_subgroup_size ? "takes shorter rows"
+                                                                                            : NULL;
 }
 
 #define NORM_GRADIENTS(x)                                                                                 \

@@ -1,7 +1,6 @@
 // The emitter of layer and RMS normalisation, and its operators' rows, with and without a residual.
 #include "op/layer_norm.h"
 
-#include "base/size.h"
 #include "op/copy.h"
 #include "op/operators.h"
 #include "op/rows.h"
@@ -9,14 +8,16 @@
 
 #define ROWS_OF_A_CORE 32u
 
-// The columns of an invocation that keeps its part of a row. On processors, where a load costs as much as everything
-// else that is done with a number, a row is then read once; other devices read it from their caches.
-static uint32_t held_columns(const vkf__work *work, const vkf__variant *variant, uint32_t dim)
+// On processors, where a load costs as much as everything else that is done with a number, rows are read once, if they
+// are not so short that most of what an invocation holds would be beside them. Other devices read rows from caches.
+static uint32_t columns_to_hold(const vkf__work *work, const vkf__variant *variant, uint32_t dim)
 {
     const vkf__caps *caps = &work->context->device.plan.caps;
-    const bool subgroups = (variant->kernel->needs & VKF_NEEDS_SUBGROUP) && caps->subgroup_size_control;
-    const uint32_t each = subgroups ? vkf__div_up_u32(dim, caps->min_subgroup_size) : 0;
-    return caps->traits.processor && each <= VKF_LAYER_NORM_MOST_EACH ? each : 0;
+    const uint32_t least = VKF_LAYER_NORM_MOST_EACH / 2;
+    const bool holds = caps->traits.processor && (variant->kernel->needs & VKF_NEEDS_SUBGROUP);
+    return holds && dim > least / 2 * caps->least_subgroup_size
+               ? vkf__held_columns(caps, dim, least, VKF_LAYER_NORM_MOST_EACH)
+               : 0;
 }
 
 // Enough for every core; a subgroup goes on to other rows with the weight and the bias that it keeps.
@@ -38,7 +39,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
     const vkf__problem problem = {.m = args->rows, .n = args->dim};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
-    const uint32_t each = held_columns(work, &variant, args->dim);
+    const uint32_t each = columns_to_hold(work, &variant, args->dim);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_LAYER_NORM_SPEC_HAS_WEIGHT] = vkf__present(&args->weight),
         [VKF_LAYER_NORM_SPEC_HAS_BIAS] = vkf__present(&args->bias),

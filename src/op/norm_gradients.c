@@ -15,6 +15,8 @@
 #define GROUPS_OF_A_CORE 8u
 #define MOST_ROWS 512u
 
+#define LEAST_COLUMNS 4u // of an invocation
+
 static uint32_t group_rows_of(const vkf__work *work, uint32_t rows)
 {
     const vkf__selector selector = vkf__work_selector(work);
@@ -34,7 +36,8 @@ static vkf_status emit_pass(vkf__work *work, const vkf__norm_gradients_args *arg
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_NORM_GRADIENTS_SPEC_RMS] = args->rms,
         [VKF_NORM_GRADIENTS_SPEC_HAS_BIAS] = vkf__present(&args->dbias.out),
-        [VKF_NORM_GRADIENTS_SPEC_EACH] = vkf__div_up_u32(args->dim, work->context->device.plan.caps.min_subgroup_size),
+        [VKF_NORM_GRADIENTS_SPEC_EACH] =
+            vkf__held_columns(&work->context->device.plan.caps, args->dim, LEAST_COLUMNS, VKF_NORM_GRADIENTS_MOST_EACH),
     };
     const struct vkf_norm_gradients_params params = {
         .rows = args->rows,

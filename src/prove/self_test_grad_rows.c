@@ -187,7 +187,7 @@ static vkf_status run_norm_gradients(vkf__bed *bed, const grad_arrays *arrays, u
 // Rows that are as long as a subgroup's invocations hold, and fewer; groups of one row and of several.
 vkf_status vkf__bed_norm_gradients(vkf__bed *bed)
 {
-    const uint32_t size = bed->context->device.plan.caps.min_subgroup_size;
+    const uint32_t size = bed->context->device.plan.caps.least_subgroup_size;
     const uint32_t shapes[][2] = {{1, 1}, {3, 13}, {ROWS, size + 1}, {70, VKF_NORM_GRADIENTS_MOST_EACH * size}};
     const int kinds = 4; // with the mean or RMS, the gradient of the input or those of the weight and the bias
     for (int i = 0; i < kinds * (int)(sizeof shapes / sizeof shapes[0]); i++) {

@@ -81,6 +81,7 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     caps->subgroup_size_control = caps->subgroup_size_control && sized;
     caps->min_subgroup_size = sized ? sizes->minSubgroupSize : subgroup->subgroupSize;
     caps->max_subgroup_size = sized ? sizes->maxSubgroupSize : subgroup->subgroupSize;
+    caps->least_subgroup_size = sizes->minSubgroupSize;
     caps->max_workgroup_subgroups = sized ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
 }
 

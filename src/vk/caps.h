@@ -63,6 +63,7 @@ typedef struct vkf__caps {
     // Sizes that the subgroups of a compute shader may have. Both are the same where there is no choice.
     uint32_t min_subgroup_size;
     uint32_t max_subgroup_size;
+    uint32_t least_subgroup_size; // that the driver tells, whether or not a size may be required; 0 where it does not
     uint32_t max_workgroup_subgroups; // with a required subgroup size; UINT32_MAX without subgroup_size_control
     float timestamp_period_ns;
     uint32_t timestamp_valid_bits; // of the chosen queue family

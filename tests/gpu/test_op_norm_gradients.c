@@ -302,8 +302,8 @@ static void test_norm_gradients_take_one_pass_where_rows_fit(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     const vkf__caps *caps = &ops->gpu.context->device.plan.caps;
-    const bool holds = caps->subgroup_arithmetic && caps->subgroup_size_control && caps->max_storage_buffers >= 5;
-    const uint32_t most = VKF_NORM_GRADIENTS_MOST_EACH * caps->min_subgroup_size;
+    const bool holds = caps->subgroup_arithmetic && caps->least_subgroup_size > 0 && caps->max_storage_buffers >= 5;
+    const uint32_t most = VKF_NORM_GRADIENTS_MOST_EACH * caps->least_subgroup_size;
     for (uint32_t i = 0; holds && i < 2; i++) {
         const norm_case c = {.rows = 4, .dim = most + i};
         const norm_operands o = make_operands(ops, &c);

@@ -1,7 +1,7 @@
 // write_modules DIRECTORY: the modules that an Apple M2 is given, and those that it would be given if it had buffer
-// addresses, subgroups of sizes that are told, and such of another size, as other Metal devices have. For test_msl: a
-// file <module>.<number>.spv for each set of values that the registry gives their specialisation constants, which the
-// file has as their defaults. Prints why the other modules are left out, and counts.
+// addresses and subgroups of another size, as other Metal devices have. For test_msl: a file <module>.<number>.spv for
+// each set of values that the registry gives their specialisation constants, which the file has as their defaults.
+// Prints why the other modules are left out, and counts.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +185,6 @@ int main(int argc, char **argv)
     if (good) {
         w = (writer){.directory = argv[1], .host = &context->host, .caps = context->device.plan.caps};
         w.caps.buffer_device_address = true;
-        w.caps.subgroup_size_control = true;
     }
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel; good && (kernel = vkf__kernel_next(&walk)) != NULL;) {

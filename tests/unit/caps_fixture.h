@@ -80,6 +80,7 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
         .non_coherent_atom_bytes = 64,
         .min_subgroup_size = 32,
         .max_subgroup_size = 32,
+        .least_subgroup_size = 32,
         .max_workgroup_subgroups = 32,
         .timestamp_period_ns = 1.0F,
         .timestamp_valid_bits = 64,
