@@ -69,14 +69,20 @@ static const char *const column_sum_constants[VKF_COLUMN_SUM_SPEC_COUNT] = {LOCA
     .op = VKF_OP_NORM_STATS, .operand_count = 2, PARAMS(vkf_layer_norm_grad_params), CONSTANTS(norm_stats_constants)
 #define NORM_STATS(x) ROW_PAIR("norm_stats", x, NORM_STATS_ROW, norm_shared_bytes)
 
+// An invocation has five numbers in registers for each of its columns, and compilers fetch the next row's meanwhile.
+static uint32_t most_columns(uint32_t registers)
+{
+    return registers >= 256 ? VKF_NORM_GRADIENTS_MOST_EACH : registers >= 128 ? 8 : 4;
+}
+
 // The invocations of a row hold all of it.
 static const char *norm_gradients_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)config;
     if (caps->least_subgroup_size == 0)
         return "needs to know how small subgroups may be";
-    return problem && problem->n > VKF_NORM_GRADIENTS_MOST_EACH * caps->least_subgroup_size ? "takes shorter rows"
-                                                                                            : NULL;
+    const uint32_t longest = most_columns(caps->traits.registers) * caps->least_subgroup_size;
+    return problem && problem->n > longest ? "takes shorter rows" : NULL;
 }
 
 #define NORM_GRADIENTS(x)                                                                                 \

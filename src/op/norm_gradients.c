@@ -200,7 +200,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 // No pipeline is made ahead, because only training asks for one.
 static const vkf__typical_problem problems[] = {
     {.label = "32 columns", .problem = {.m = 512, .n = 32}},
-    {.label = "512", .problem = {.m = 512, .n = 512}},
+    {.label = "256", .problem = {.m = 512, .n = 256}},
 };
 
 const vkf__op_info vkf__op_norm_gradients = {
@@ -208,5 +208,5 @@ const vkf__op_info vkf__op_norm_gradients = {
     .account = account,
     .output = output,
     VKF_OP_PROBLEMS(problems),
-    .usual = {{VKF_NORM_GRADIENTS_SPEC_HAS_BIAS, 1}, {VKF_NORM_GRADIENTS_SPEC_EACH, 16}},
+    .usual = {{VKF_NORM_GRADIENTS_SPEC_HAS_BIAS, 1}, {VKF_NORM_GRADIENTS_SPEC_EACH, 8}},
 };

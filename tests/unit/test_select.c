@@ -30,6 +30,28 @@ static const vkf__kernel *kernel_named(const char *name)
     return NULL;
 }
 
+// A subgroup holds as much of a row as its invocations have registers for, and only one whose size is told.
+static void test_select_norm_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t registers, least_size, longest; // 0: none
+    } rows[] = {{256, 32, 512}, {255, 32, 256}, {128, 32, 256}, {127, 32, 128},
+                {64, 16, 64},   {256, 4, 64},   {256, 0, 0}};
+    vkf__caps caps = discrete_caps();
+    settle_traits(&caps);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf__selector selector = {.caps = &caps};
+        vkf__variant variant;
+        caps.traits.registers = rows[i].registers;
+        caps.least_subgroup_size = rows[i].least_size;
+        for (uint32_t n = rows[i].longest > 0 ? rows[i].longest : 1; n <= rows[i].longest + 1; n++)
+            if (vkf__select(&selector, VKF_OP_NORM_GRADIENTS, fff, &(vkf__problem){.m = 8, .n = n}, &variant, NULL) !=
+                (n <= rows[i].longest))
+                fail_msg("%u columns, %u registers, subgroups of %u", n, rows[i].registers, rows[i].least_size);
+    }
+}
+
 // What takes more registers than there are is left out, and other devices do not take what stands for it. Either may
 // be asked for.
 static void test_select_by_registers(void **state)
@@ -696,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_select_passes_over_bad_verdicts),
         cmocka_unit_test(test_select_passes_over_what_was_outrun),
         cmocka_unit_test(test_kernel_usable_says_why),
+        cmocka_unit_test(test_select_norm_gradients),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
 }
