@@ -11,6 +11,7 @@
 #include "shared/norm_gradients.h"
 
 #define LENGTHS 5
+#define MOST VKF_NORM_GRADIENTS_MOST_EACH
 enum { ROWS = 3 };
 
 // About the workgroup's size, one, and primes.
@@ -184,11 +185,12 @@ static vkf_status run_norm_gradients(vkf__bed *bed, const grad_arrays *arrays, u
     return vkf__bed_run(bed, &c);
 }
 
-// Rows that are as long as a subgroup's invocations hold, and fewer; groups of one row and of several.
+// Rows that are as long as a subgroup's invocations hold on every device and on those with the most registers, and
+// shorter ones; groups of one row and of several.
 vkf_status vkf__bed_norm_gradients(vkf__bed *bed)
 {
     const uint32_t size = bed->context->device.plan.caps.least_subgroup_size;
-    const uint32_t shapes[][2] = {{1, 1}, {3, 13}, {ROWS, size + 1}, {70, VKF_NORM_GRADIENTS_MOST_EACH * size}};
+    const uint32_t shapes[][2] = {{1, 1}, {3, 13}, {ROWS, size + 1}, {70, 4 * size}, {70, MOST * size}};
     const int kinds = 4; // with the mean or RMS, the gradient of the input or those of the weight and the bias
     for (int i = 0; i < kinds * (int)(sizeof shapes / sizeof shapes[0]); i++) {
         const uint32_t *shape = shapes[i / kinds];

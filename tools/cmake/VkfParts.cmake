@@ -44,8 +44,8 @@ set(vkf_models_sources io/*.c base/directories_*.c model/*.c vk/described.c
     api/public_session_tokens.c api/public_vocabulary.c)
 
 # The operators of train, each with a row in a table, and those that the self-test has edge shapes for.
-set(vkf_train_self_tests attention_grad layer_norm_grad norm_gradients column_sum softmax_grad cross_entropy total clip adam sgd
-    activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
+set(vkf_train_self_tests attention_grad layer_norm_grad norm_gradients column_sum softmax_grad cross_entropy total
+    clip adam sgd activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
 set(vkf_train_operators ${vkf_train_self_tests} attention_train attention_grad_pair attention_grad_pack norm_stats)
 set(vkf_train_families attention_grad grad_flat grad_rows train)
 set(vkf_train_kernels attention_train attention_grad attention_grad_pair attention_grad_pack attention_train_address
@@ -55,8 +55,8 @@ set(vkf_train_kernels attention_train attention_grad attention_grad_pair attenti
     activation activation_grad gate_grad dropout embed_grad pool_grad additive_grad)
 set(vkf_train_sources training/*.c base/id_order.c kernel/work_part.c api/public_train.c
     op/activation.c op/activation_grad.c op/additive_grad.c op/attention_grad.c op/clip.c op/column_sum.c
-    op/cross_entropy.c op/dropout.c op/embed_grad.c op/gate_grad.c op/layer_norm_grad.c op/norm_gradients.c op/optimiser.c op/pool_grad.c
-    op/slices.c op/softmax_grad.c op/total.c
+    op/cross_entropy.c op/dropout.c op/embed_grad.c op/gate_grad.c op/layer_norm_grad.c op/norm_gradients.c op/optimiser.c
+    op/pool_grad.c op/slices.c op/softmax_grad.c op/total.c
     prove/self_test_attention_grad.c prove/self_test_grad_flat.c prove/self_test_grad_rows.c prove/self_test_train.c
     reference/reference_attention_grad.c reference/reference_grad_flat.c reference/reference_grad_rows.c
     reference/reference_train.c)
