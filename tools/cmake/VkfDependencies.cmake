@@ -73,6 +73,7 @@ if(VKF_RUNTIME_GLSL)
     if(VKF_GLSLANG_INCLUDE_DIR)
         set(CMAKE_REQUIRED_INCLUDES ${VKF_GLSLANG_INCLUDE_DIR})
     endif()
+    vkf_ask_again(VKF_GLSLANG_LINKS)
     check_c_source_compiles("
         #include <glslang/Include/glslang_c_interface.h>
         #include <glslang/Public/resource_limits_c.h>
