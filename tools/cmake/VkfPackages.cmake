@@ -50,8 +50,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(CONCAT CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
     "Transformer backend on Vulkan compute, development files\n${about}This package has the headers, the\n"
     "static library, the CMake package and the file for pkg-config.")
+# <vkformer/vulkan.h> includes Vulkan's own headers.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "${library_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+    "${library_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libvulkan-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS ON) # of the plug-in that compiles GLSL, where it is built
 # A program that takes the archive links what the archive uses.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libjansson-dev, libpcre2-dev, libutf8proc-dev, zlib1g-dev")
