@@ -86,7 +86,7 @@ typedef struct vkf_trainer_desc {
     uint64_t seed; // of all random numbers
 
     // The parameters that are trained, by their names in the model's file, in which * stands for any characters and ?
-    // for one. NULL: all.
+    // for one. NULL: all but final_logits_bias of BART and Marian, which is a buffer in transformers.
     const char *const *trained;
     uint32_t trained_count;
 

@@ -87,8 +87,9 @@ static vkf_status fail_pattern(const vkf__host *host, const vkf__weights *weight
 
 static vkf_status choose(const vkf__host *host, const char *const *patterns, size_t pattern_count, layout *l)
 {
+    // What BART's file holds as a row is a buffer of transformers' class, no parameter.
     for (size_t i = 0; !patterns && i < l->weights->trainable_count; i++)
-        l->trains[i] = true;
+        l->trains[i] = !l->weights->trainable[i].slot.as_row;
     for (size_t p = 0; patterns && p < pattern_count; p++) {
         bool any = false;
         for (size_t i = 0; i < l->weights->trainable_count; i++) {

@@ -213,6 +213,33 @@ static void test_what_is_frozen_stays(void **state)
     vkf_test_trained_close(&t);
 }
 
+// Whether a step of BART, whose trainer has the patterns, changes final_logits_bias.
+static bool step_changes_buffer(vkf_test_gpu *gpu, const char *const *patterns, uint32_t count)
+{
+    const vkf_trainer_desc desc = {.trained = patterns, .trained_count = count, .rate = 1e-2};
+    vkf_test_trained t;
+    size_t all, at = 0, i = 0;
+    vkf_test_trained_open(&t, gpu, vkf_test_pretrained("bart"), &desc);
+    const vkf__parameter *items = t.trainer->parameters.items;
+    for (; strcmp(items[i].name, "final_logits_bias") != 0; i++)
+        at += vkf__span_of(&items[i].value).size_bytes / sizeof(float);
+    float *before = vkf_test_trained_read(&t, &all);
+    (void)vkf_test_trained_step(&t, 1);
+    float *after = vkf_test_trained_read(&t, &all);
+    const bool changes = memcmp(before + at, after + at, vkf__span_of(&items[i].value).size_bytes) != 0;
+    free(before);
+    free(after);
+    vkf_test_trained_close(&t);
+    return changes;
+}
+
+static void test_a_buffer_of_transformers_trains_where_it_is_named(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    assert_false(step_changes_buffer(gpu, NULL, 0));
+    assert_true(step_changes_buffer(gpu, (const char *const[]){"final_logits_bias"}, 1));
+}
+
 // The mean over the labels of all batches, though the halves have different numbers of them.
 static void test_halves_of_a_batch_are_the_batch(void **state)
 {
@@ -534,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_steps_are_as_torch_has_them),
         cmocka_unit_test(test_trainings_go_on_bit_by_bit),
         cmocka_unit_test(test_what_is_frozen_stays),
+        cmocka_unit_test(test_a_buffer_of_transformers_trains_where_it_is_named),
         cmocka_unit_test(test_halves_of_a_batch_are_the_batch),
         cmocka_unit_test(test_a_layer_has_a_command_buffer_each_way),
         cmocka_unit_test(test_a_plan_is_what_is_allocated),
