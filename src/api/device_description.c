@@ -26,7 +26,7 @@ typedef struct reader {
 
 static bool take_number(vkf__member_kind kind, const json_t *value, void *out)
 {
-    // Numbers come as reals, because some are beyond a signed integer of 64 bits. 2^64 is how its predecessor is read.
+    // What is beyond a signed integer of 64 bits comes as a real. 2^64 is how its predecessor is read.
     const double number = json_number_value(value), two_to_64 = 18446744073709551616.0;
     const bool whole = json_is_number(value) && number >= 0 && number == floor(number) && number <= two_to_64;
     if (kind == VKF_MEMBER_F32) {
@@ -345,8 +345,8 @@ static vkf_status read_file(const vkf__host *host, const vkf_device_description_
     vkf__described described;
     json_t *root = NULL;
     const char *path = desc->path ? desc->path : "description";
-    vkf_status status = desc->text ? vkf__json_parse_wide(host, path, desc->text, desc->text_bytes, &root)
-                                   : vkf__json_load_wide(host, path, &root);
+    vkf_status status = desc->text ? vkf__json_parse(host, path, desc->text, desc->text_bytes, &root)
+                                   : vkf__json_load(host, path, &root);
     if (status != VKF_OK)
         return status;
     vkf__described_init(&described, host);

@@ -3,8 +3,15 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "io/file.h"
+#include "io/json_text.h"
+
+static bool is_constant(const char *text)
+{
+    return strcmp(text, VKF_JSON_NAN) == 0 || strcmp(text + (*text == '-'), VKF_JSON_INFINITY) == 0;
+}
 
 static const char *type_name(const json_t *value)
 {
@@ -14,7 +21,7 @@ static const char *type_name(const json_t *value)
     case JSON_ARRAY:
         return "an array";
     case JSON_STRING:
-        return "a string";
+        return is_constant(json_string_value(value)) ? "no finite number" : "a string";
     case JSON_INTEGER:
         return "a whole number";
     case JSON_REAL:
@@ -29,10 +36,13 @@ static const char *type_name(const json_t *value)
 }
 
 static vkf_status parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes, json_type wanted,
-                        size_t flags, json_t **out_root)
+                        json_t **out_root)
 {
     json_error_t error;
-    json_t *root = json_loadb(text_bytes > 0 ? text : "", text_bytes, JSON_REJECT_DUPLICATES | flags, &error);
+    char *rewritten = NULL;
+    VKF_RETURN_IF_ERROR(vkf__json_text_rewrite(host, text, text_bytes, &rewritten, &text_bytes));
+    json_t *root = json_loadb(rewritten ? rewritten : text_bytes > 0 ? text : "", text_bytes, 0, &error);
+    vkf__free(host, rewritten);
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its JSON values", path);
     if (!root)
@@ -51,39 +61,28 @@ static vkf_status parse(const vkf__host *host, const char *path, const char *tex
 vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                            json_t **out_root)
 {
-    return parse(host, path, text, text_bytes, JSON_OBJECT, 0, out_root);
+    return parse(host, path, text, text_bytes, JSON_OBJECT, out_root);
 }
 
-vkf_status vkf__json_parse_wide(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
-                                json_t **out_root)
-{
-    return parse(host, path, text, text_bytes, JSON_OBJECT, JSON_DECODE_INT_AS_REAL, out_root);
-}
-
-static vkf_status load(const vkf__host *host, const char *path, json_type wanted, size_t flags, json_t **out_root)
+static vkf_status load(const vkf__host *host, const char *path, json_type wanted, json_t **out_root)
 {
     vkf__file_bytes file;
     vkf_status status = vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file);
     if (status != VKF_OK)
         return status;
-    status = parse(host, path, (const char *)file.data, file.size_bytes, wanted, flags, out_root);
+    status = parse(host, path, (const char *)file.data, file.size_bytes, wanted, out_root);
     vkf__file_bytes_free(host, &file);
     return status;
 }
 
 vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root)
 {
-    return load(host, path, JSON_OBJECT, 0, out_root);
-}
-
-vkf_status vkf__json_load_wide(const vkf__host *host, const char *path, json_t **out_root)
-{
-    return load(host, path, JSON_OBJECT, JSON_DECODE_INT_AS_REAL, out_root);
+    return load(host, path, JSON_OBJECT, out_root);
 }
 
 vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root)
 {
-    return load(host, path, JSON_ARRAY, 0, out_root);
+    return load(host, path, JSON_ARRAY, out_root);
 }
 
 bool vkf__json_has(const json_t *object, const char *key)

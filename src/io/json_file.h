@@ -8,22 +8,18 @@
 
 #define VKF_JSON_MAX_BYTES ((size_t)32 << 20) // of a file
 
-// Reads a file whose top level is a JSON object; duplicate keys and NaN are refused. *out_root is released with
-// json_decref(). Statuses: FILE, FORMAT (with line and column; also for a file above VKF_JSON_MAX_BYTES),
-// OUT_OF_HOST_MEMORY.
+// Reads a file whose top level is a JSON object, as Python's json reads it: of a key that is there twice the last value
+// holds, 64.0 is the whole number 64, and numbers may be of any size. NaN, Infinity and what is as large as that become
+// strings, of which typed reads say that they are no finite numbers. *out_root is released with json_decref().
+// Statuses: FILE, FORMAT (with line and column; also for a file above VKF_JSON_MAX_BYTES), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root);
 
 // The same for a file whose top level is an array.
 VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root);
 
-// vkf__json_load() for files with whole numbers of any size; all of them become reals. tokenizer_config.json has one of
-// 10^30.
-VKF_MUST_CHECK vkf_status vkf__json_load_wide(const vkf__host *host, const char *path, json_t **out_root);
 // vkf__json_load() for text that is in memory already; `path` only serves the messages.
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                                           json_t **out_root);
-VKF_MUST_CHECK vkf_status vkf__json_parse_wide(const vkf__host *host, const char *path, const char *text,
-                                               size_t text_bytes, json_t **out_root);
 
 // Whether an object, which may be NULL, has the key with a value other than null. False for a key of NULL.
 bool vkf__json_has(const json_t *object, const char *key);

@@ -10,7 +10,7 @@ vkf_status vkf__model_json_load(const vkf__host *host, const char *directory, co
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, name, &path));
     if (vkf__file_is_there(host, path))
-        VKF_TRY(vkf__json_load_wide(host, path, out_root));
+        VKF_TRY(vkf__json_load(host, path, out_root));
 fail:
     vkf__free(host, path);
     return status;

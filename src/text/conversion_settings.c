@@ -15,14 +15,14 @@ static vkf_status no_memory(const vkf__host *host)
     return vkf__no_memory(host, "the settings of a tokenizer", 1, sizeof(json_t *));
 }
 
-// Loads a file; a missing one gives an empty object. Whole numbers of tokenizer_config.json may be of any size.
-static vkf_status load_file(const vkf__conversion *conversion, const char *name, bool wide, json_t **out_root)
+// Loads a file; a missing one gives an empty object.
+static vkf_status load_file(const vkf__conversion *conversion, const char *name, json_t **out_root)
 {
     vkf_status status = VKF_OK;
     char *path = NULL;
     VKF_TRY(vkf__path_join(conversion->host, conversion->directory, name, &path));
     if (vkf__file_is_there(conversion->host, path))
-        VKF_TRY((wide ? vkf__json_load_wide : vkf__json_load)(conversion->host, path, out_root));
+        VKF_TRY(vkf__json_load(conversion->host, path, out_root));
     else if (!(*out_root = json_object()))
         status = no_memory(conversion->host);
 fail:
@@ -305,9 +305,9 @@ vkf_status vkf__conversion_settings(vkf__conversion *conversion)
 {
     vkf_status status = VKF_OK;
     json_t *map = NULL, *added = NULL;
-    VKF_TRY(load_file(conversion, "tokenizer_config.json", true, &conversion->settings));
-    VKF_TRY(load_file(conversion, "special_tokens_map.json", true, &map));
-    VKF_TRY(load_file(conversion, "added_tokens.json", false, &added));
+    VKF_TRY(load_file(conversion, "tokenizer_config.json", &conversion->settings));
+    VKF_TRY(load_file(conversion, "special_tokens_map.json", &map));
+    VKF_TRY(load_file(conversion, "added_tokens.json", &added));
     VKF_TRY(rename_extras(conversion));
     VKF_TRY(take_texts(conversion));
     VKF_TRY(take_named_extras(conversion));

@@ -126,7 +126,7 @@ static vkf_status load_config(const vkf__host *host, const char *directory, json
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
     if (vkf__file_is_there(host, path))
-        status = vkf__json_load_wide(host, path, out_config);
+        status = vkf__json_load(host, path, out_config);
 fail:
     vkf__free(host, path);
     return status;

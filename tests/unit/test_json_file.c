@@ -21,12 +21,15 @@ static const malformed_case malformed[] = {
     {"   ", 0, "not valid JSON"},
     {"{\"a\": 1", 0, "not valid JSON"},
     {"{\"a\": 1}\n x", 0, ":2:"},
-    {"{\"a\": 1, \"a\": 2}", 0, "duplicate"},
-    {"{\"o\": {\"a\": 1, \"a\": 2}}", 0, "duplicate"},
-    {"{\"a\": NaN}", 0, "invalid token"},
-    {"{\"a\": Infinity}", 0, "invalid token"},
-    {"{\"a\": 1e999}", 0, "overflow"},
-    {"{\"a\": 99999999999999999999}", 0, "too big"},
+    {"{\"a\": nan}", 0, "not valid JSON"},
+    {"{\"a\": -NaN}", 0, "not valid JSON"},
+    {"{\"a\": +Infinity}", 0, "not valid JSON"},
+    {"{NaN: 1}", 0, "not valid JSON"},
+    {"{\"a\": 01}", 0, "not valid JSON"},
+    {"{\"a\": 1.}", 0, "not valid JSON"},
+    {"{\"a\": .5}", 0, "not valid JSON"},
+    {"{\"a\": 1e}", 0, "not valid JSON"},
+    {"{\"a\": 64.0.0}", 0, "not valid JSON"},
     {"{\"a\": \"\xff\"}", 0, "UTF-8"},
     {"{\"a\": \"b\\u0000c\"}", 0, "\\u0000"},
     {"{\"a\\u0000b\": 1}", 0, "NUL"},
@@ -92,6 +95,42 @@ static void test_json_load_reads_an_object(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+// Each row is what Python's json makes of the text, written by json.dumps(..., sort_keys=True), but that numbers without
+// a counterpart in jansson are strings and whole ones integers.
+static void test_json_parse_reads_what_python_reads(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"{\"a\": 1, \"b\": 2, \"a\": 3}", "{\"a\": 3, \"b\": 2}"},
+        {"{\"o\": {\"a\": 1, \"a\": {\"c\": 2}}}", "{\"o\": {\"a\": {\"c\": 2}}}"},
+        {"{\"a\": NaN, \"b\": [Infinity , -Infinity]}", "{\"a\": \"NaN\", \"b\": [\"Infinity\", \"-Infinity\"]}"},
+        {"{\"a\": \"NaN, 64.0, \\\" NaN\"}", "{\"a\": \"NaN, 64.0, \\\" NaN\"}"},
+        {"{\"a\": 1e999, \"b\": -1e999}", "{\"a\": \"Infinity\", \"b\": \"-Infinity\"}"},
+        {"{\"a\": 64.0, \"b\":-64.000,\"c\": 6.4e1, \"d\": 2E+6}",
+         "{\"a\": 64, \"b\": -64, \"c\": 64, \"d\": 2000000}"},
+        {"{\"a\": 0.0, \"b\": 120e-1, \"c\": 0.064E3, \"d\": 1010.0}", "{\"a\": 0, \"b\": 12, \"c\": 64, \"d\": 1010}"},
+        {"{\"a\": 1.5, \"b\": 1e-5, \"c\": 1.25e1, \"d\": 0.0625}",
+         "{\"a\": 1.5, \"b\": 1.0e-5, \"c\": 12.5, \"d\": 0.0625}"},
+        {"{\"a\": 99999999999999999999, \"b\": -123456789012345678901234567890}",
+         "{\"a\": 1e20, \"b\": -1.2345678901234568e29}"},
+        {"{\"a\": 999999999999999999, \"b\": -999999999999999999}",
+         "{\"a\": 999999999999999999, \"b\": -999999999999999999}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        recording_host recording;
+        recording_host_init(&recording);
+        json_t *root = NULL, *wanted = json_loads(rows[i][1], 0, NULL);
+        assert_int_equal(vkf__json_parse(&recording.host, "p.json", rows[i][0], strlen(rows[i][0]), &root), VKF_OK);
+        if (!json_equal(root, wanted))
+            print_message("row %zu: %s\n", i, rows[i][0]);
+        assert_non_null(wanted);
+        assert_true(json_equal(root, wanted));
+        json_decref(root);
+        json_decref(wanted);
+        assert_int_equal(recording.live, 0);
+    }
+}
+
 static void test_json_load_of_absent_file_and_directory(void **state)
 {
     scratch_directory *scratch = *state;
@@ -116,9 +155,11 @@ typedef struct read_fixture {
 
 static int setup_reads(void **state)
 {
-    static const char text[] = "{\"four\": 4, \"zero\": 0, \"minus\": -1, \"big\": 4294967296, \"max\": 4294967295,"
-                               " \"half\": 0.5, \"whole\": 4.0, \"huge\": 1e39, \"small\": 1e-60, \"yes\": true,"
-                               " \"no\": false, \"text\": \"relu\", \"none\": null, \"list\": [], \"object\": {}}";
+    static const char text[] =
+        "{\"four\": 4, \"zero\": 0, \"minus\": -1, \"big\": 4294967296, \"max\": 4294967295,"
+        " \"half\": 0.5, \"whole\": 4.0, \"huge\": 1e39, \"small\": 1e-60, \"yes\": true,"
+        " \"no\": false, \"text\": \"relu\", \"none\": null, \"list\": [], \"object\": {}, \"infinite\": 1e999,"
+        " \"-infinite\": -Infinity, \"undefined\": NaN}";
     read_fixture *fixture = calloc(1, sizeof *fixture);
     if (!fixture)
         return -1;
@@ -152,7 +193,11 @@ static void test_json_u32_checks_type_and_range(void **state)
         {"max", 0, UINT32_MAX, NULL, UINT32_MAX},
         {"big", 0, UINT32_MAX, "4294967296", 0},
         {"minus", 0, UINT32_MAX, "'minus' is -1", 0},
-        {"whole", 0, 9, "must be a whole number", 0},
+        {"whole", 0, 9, NULL, 4},
+        {"half", 0, 9, "with a fraction or exponent; it must be a whole number", 0},
+        {"infinite", 0, 9, "is no finite number; it must be a whole number", 0},
+        {"-infinite", 0, 9, "is no finite number; it must be a whole number", 0},
+        {"undefined", 0, 9, "is no finite number; it must be a whole number", 0},
         {"text", 0, 9, "is a string; it must be a whole number", 0},
         {"none", 0, 9, "is null", 0},
         {"list", 0, 9, "is an array", 0},
@@ -221,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_json_load_refuses_malformed_text),
         cmocka_unit_test(test_json_load_refuses_deep_nesting),
         cmocka_unit_test(test_json_load_reads_an_object),
+        cmocka_unit_test(test_json_parse_reads_what_python_reads),
         cmocka_unit_test(test_json_load_of_absent_file_and_directory),
     };
     const struct CMUnitTest reads[] = {
