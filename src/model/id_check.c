@@ -8,20 +8,14 @@ static bool has_row(const vkf_model_config *config, int32_t id)
     return id >= 0 && (uint32_t)id < vkf__text_vocab(config);
 }
 
-vkf_status vkf__check_tokenizer(const vkf__id_tables *tables)
+vkf_status vkf__check_padding(const vkf__id_tables *tables)
 {
     const vkf_model_config *config = tables->config;
-    uint32_t tokens = vkf__tokenizer_vocab_size(tables->tokenizer);
-    if (tokens > vkf__text_vocab(config))
-        return vkf__fail(tables->host, VKF_ERROR_FORMAT,
-                         "%s: the tokenizer, its special tokens and padding included, has ids up to %u, but the "
-                         "model's vocabulary is %u",
-                         tables->path, tokens - 1, vkf__text_vocab(config));
-    if (config->pad_id != -1 && !has_row(config, config->pad_id)) // -1: there is none
-        return vkf__fail(tables->host, VKF_ERROR_FORMAT,
-                         "%s: the model pads with id %d, but the vocabulary for texts is %u", tables->path,
-                         config->pad_id, vkf__text_vocab(config));
-    return VKF_OK;
+    if (config->pad_id == -1 || has_row(config, config->pad_id)) // -1: there is none
+        return VKF_OK;
+    return vkf__fail(tables->host, VKF_ERROR_FORMAT,
+                     "%s: the model pads with id %d, but the vocabulary for texts is %u", tables->path, config->pad_id,
+                     vkf__text_vocab(config));
 }
 
 static vkf_status fail_id(const vkf__id_tables *tables, const vkf_encoding *encoding, uint32_t place)

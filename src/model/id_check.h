@@ -15,9 +15,9 @@ typedef struct vkf__id_tables {
     const vkf_model_config *config;
 } vkf__id_tables;
 
-// Checks that the model's table has a row for every id that the tokenizer can give, and for the padding id if there is
-// one. Status FORMAT.
-VKF_MUST_CHECK vkf_status vkf__check_tokenizer(const vkf__id_tables *tables);
+// Checks that the model's table has a row for the padding id if there is one. The tokenizer's other ids are checked
+// where a text has them: a token that fine-tuning added, and that no text has, needs no row. Status FORMAT.
+VKF_MUST_CHECK vkf_status vkf__check_padding(const vkf__id_tables *tables);
 
 // Checks that the model's tables have a row for every id and, in a model with several token types, for every type; a
 // model with one type ignores them. Statuses: FORMAT (names the id, its token, the number of rows and the file),

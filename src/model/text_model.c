@@ -71,7 +71,7 @@ vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc
     if (text.model->config.lower_case)
         VKF_TRY(vkf__normalizer_lower_case(&text.tokenizer->parts.normalizer));
     const vkf__id_tables tables = tables_of(&text);
-    VKF_TRY(vkf__check_tokenizer(&tables));
+    VKF_TRY(vkf__check_padding(&tables));
     *out_model = text;
     text = (vkf__text_model){0};
 fail:

@@ -14,7 +14,7 @@ typedef struct vkf__text_model {
 
 // Loads what `desc` names or, if `shared` is not NULL, takes that model, which it keeps, and loads the tokenizer alone.
 // Ownership: vkf__text_model_free(), which accepts a zeroed model; on failure there is nothing to free. Statuses are
-// those of vkf_model_load() and vkf_tokenizer_load(), FORMAT where the tokenizer has ids outside the model's
+// those of vkf_model_load() and vkf_tokenizer_load(), FORMAT where the model pads with an id outside its
 // vocabulary, and INVALID_ARGUMENT where `shared` is of another context, or nothing says where the tokenizer is.
 VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
                                                vkf__text_model *out_model);

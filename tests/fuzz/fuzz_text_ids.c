@@ -94,8 +94,7 @@ static void mark(const vkf_model_config *config, const vkf_encoding *encoding)
     free(seen);
 }
 
-static void check_text(const vkf__id_tables *tables, bool fits, vkf_text text, vkf_text pair,
-                       const vkf_encode_options *options)
+static void check_text(const vkf__id_tables *tables, vkf_text text, vkf_text pair, const vkf_encode_options *options)
 {
     vkf_encoding encoding = {0};
     const recording_host *recording = tables->host->message_user;
@@ -107,9 +106,6 @@ static void check_text(const vkf__id_tables *tables, bool fits, vkf_text text, v
     FUZZ_CHECK((status == VKF_OK) == is_inside(tables->config, &encoding));
     FUZZ_CHECK(recording->messages - messages == (status != VKF_OK));
     FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT || status == VKF_ERROR_INVALID_ARGUMENT);
-    // A tokenizer that goes with the model has no id beyond its tables, wherever the id comes from.
-    for (uint32_t i = 0; fits && i < encoding.count; i++)
-        FUZZ_CHECK(encoding.ids[i] >= 0 && (uint32_t)encoding.ids[i] < vocab_of(tables->config));
     if (status == VKF_OK)
         mark(tables->config, &encoding);
     encoding.allocator.release(encoding.allocator.user, encoding.offsets);
@@ -120,13 +116,13 @@ static void check_texts(const vkf__id_tables *tables, vkf_text text, vkf_text fi
     static const vkf_encode_options options[] = {
         {0}, {.no_special_tokens = true}, {.truncation = VKF_TRUNCATION_LONGEST_FIRST, .max_length = 5}};
     static const vkf_text none = {0}, nothing = {"", 0};
-    vkf_status status = vkf__check_tokenizer(tables);
+    vkf_status status = vkf__check_padding(tables);
     FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        check_text(tables, status == VKF_OK, text, none, &options[i]);
-        check_text(tables, status == VKF_OK, text, text, &options[i]);
-        check_text(tables, status == VKF_OK, nothing, none, &options[i]);
-        check_text(tables, status == VKF_OK, file, nothing, &options[i]);
+        check_text(tables, text, none, &options[i]);
+        check_text(tables, text, text, &options[i]);
+        check_text(tables, nothing, none, &options[i]);
+        check_text(tables, file, nothing, &options[i]);
     }
 }
 
