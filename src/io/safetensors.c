@@ -46,23 +46,6 @@ static vkf_status check_places(const vkf__tensor_file *file, const vkf__safetens
     return VKF_OK;
 }
 
-// Runs after check_places(): as the tensors do not overlap, no byte is read twice.
-static vkf_status check_bools(const vkf__tensor_file *file, const vkf__safetensors_area *area)
-{
-    for (size_t i = 0; i < file->count; i++) {
-        const vkf__stored_tensor *tensor = &file->tensors[i];
-        uint64_t bad = 0;
-        uint8_t value = 0;
-        VKF_RETURN_IF_ERROR(vkf__stored_first_bad_bool(area->host, tensor, &bad));
-        if (bad == tensor->count)
-            continue;
-        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, bad, 1, &value));
-        return vkf__fail(area->host, VKF_ERROR_FORMAT, "%s: tensor '%.200s': BOOL element %llu is %u, neither 0 nor 1",
-                         area->path, tensor->name, (unsigned long long)bad, (unsigned)value);
-    }
-    return VKF_OK;
-}
-
 static vkf_status read_entries(vkf__tensor_file *file, const vkf__safetensors_area *area, json_t *root)
 {
     const char *key;
@@ -133,7 +116,6 @@ static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *sour
     room = NULL;
     VKF_TRY(read_entries(file, &area, root));
     VKF_TRY(check_places(file, &area));
-    VKF_TRY(check_bools(file, &area));
 fail:
     vkf__free(source->host, room);
     json_decref(root);

@@ -2,6 +2,7 @@
 #include "io/safetensors_header.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/size.h"
 
@@ -150,7 +151,7 @@ static vkf_status parse_type(const vkf__safetensors_area *area, const json_t *en
     if (!json_is_string(dtype))
         return bad_entry(area, tensor->name, "dtype is missing or not a string");
     if (!vkf__stored_type_from_name(json_string_value(dtype), &tensor->type))
-        return bad_entry(area, tensor->name, "dtype '%.40s' is unknown", json_string_value(dtype));
+        tensor->type = VKF_STORED_OTHER;
     return VKF_OK;
 }
 
@@ -160,8 +161,7 @@ static vkf_status parse_shape(const vkf__safetensors_area *area, const json_t *e
     if (!json_is_array(shape))
         return bad_entry(area, tensor->name, "shape is missing or not a list");
     size_t rank = json_array_size(shape);
-    if (rank > VKF_STORED_MAX_RANK)
-        return bad_entry(area, tensor->name, "rank %zu; at most %d is supported", rank, VKF_STORED_MAX_RANK);
+    uint64_t extents[MAX_ARRAY_ENTRIES];
     for (size_t i = 0; i < rank; i++) {
         const json_t *entry_value = json_array_get(shape, i);
         if (!json_is_integer(entry_value))
@@ -171,12 +171,17 @@ static vkf_status parse_shape(const vkf__safetensors_area *area, const json_t *e
             return bad_entry(area, tensor->name, "shape[%zu] is negative: %lld", i, (long long)extent);
         if (extent > MAX_SHAPE_ENTRY)
             return bad_entry(area, tensor->name, "shape[%zu] is absurd: %lld", i, (long long)extent);
-        tensor->shape[i] = (uint64_t)extent;
+        extents[i] = (uint64_t)extent;
     }
-    tensor->rank = (uint32_t)rank;
-    if (!vkf__product_u64(tensor->shape, rank, &tensor->count) ||
+    if (!vkf__product_u64(extents, rank, &tensor->count) ||
         !vkf__mul_u64(tensor->count, vkf__stored_type_size(tensor->type), &tensor->size_bytes))
         return bad_entry(area, tensor->name, "the product of its shape overflows 64 bits");
+    if (rank > VKF_STORED_MAX_RANK) { // which nothing reads
+        tensor->type = VKF_STORED_OTHER;
+        rank = 0;
+    }
+    memcpy(tensor->shape, extents, rank * sizeof *extents);
+    tensor->rank = (uint32_t)rank;
     return VKF_OK;
 }
 
@@ -195,6 +200,8 @@ static vkf_status parse_offsets(const vkf__safetensors_area *area, const json_t 
     if ((uint64_t)end > area->size_bytes)
         return bad_entry(area, tensor->name, "data_offsets end at %lld, beyond the file: it has %llu bytes of data",
                          (long long)end, (unsigned long long)area->size_bytes);
+    if (vkf__stored_type_size(tensor->type) == 0)
+        tensor->size_bytes = (uint64_t)(end - begin);
     if ((uint64_t)(end - begin) != tensor->size_bytes)
         return bad_entry(area, tensor->name,
                          "data_offsets span %lld bytes but shape and dtype disagree: they need %llu",

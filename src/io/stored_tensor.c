@@ -216,6 +216,11 @@ bool vkf__stored_is_float(vkf__stored_type type)
     return type == VKF_STORED_F64 || type == VKF_STORED_F32 || type == VKF_STORED_F16 || type == VKF_STORED_BF16;
 }
 
+bool vkf__stored_is_whole(vkf__stored_type type)
+{
+    return type >= VKF_STORED_I64 && type <= VKF_STORED_BOOL;
+}
+
 bool vkf__stored_is_dtype(vkf__stored_type type, vkf_dtype dtype)
 {
     const uint16_t one = 1;

@@ -6,21 +6,33 @@
 
 #include "io/file.h"
 
-// X(name, text in the file, bytes per element)
-#define VKF_STORED_TYPE_LIST(X) \
-    X(F64, "F64", 8)            \
-    X(F32, "F32", 4)            \
-    X(F16, "F16", 2)            \
-    X(BF16, "BF16", 2)          \
-    X(I64, "I64", 8)            \
-    X(I32, "I32", 4)            \
-    X(I16, "I16", 2)            \
-    X(I8, "I8", 1)              \
-    X(U64, "U64", 8)            \
-    X(U32, "U32", 4)            \
-    X(U16, "U16", 2)            \
-    X(U8, "U8", 1)              \
-    X(BOOL, "BOOL", 1)
+// X(name, text in the file, bytes per element; 0: parts of bytes, or not known)
+// Elements behind BOOL are never read: a file may have such tensors as long as nothing needs them.
+#define VKF_STORED_TYPE_LIST(X)      \
+    X(F64, "F64", 8)                 \
+    X(F32, "F32", 4)                 \
+    X(F16, "F16", 2)                 \
+    X(BF16, "BF16", 2)               \
+    X(I64, "I64", 8)                 \
+    X(I32, "I32", 4)                 \
+    X(I16, "I16", 2)                 \
+    X(I8, "I8", 1)                   \
+    X(U64, "U64", 8)                 \
+    X(U32, "U32", 4)                 \
+    X(U16, "U16", 2)                 \
+    X(U8, "U8", 1)                   \
+    X(BOOL, "BOOL", 1)               \
+    X(F8_E4M3, "F8_E4M3", 1)         \
+    X(F8_E5M2, "F8_E5M2", 1)         \
+    X(F8_E8M0, "F8_E8M0", 1)         \
+    X(F8_E4M3FNUZ, "F8_E4M3FNUZ", 1) \
+    X(F8_E5M2FNUZ, "F8_E5M2FNUZ", 1) \
+    X(C64, "C64", 8)                 \
+    X(C128, "C128", 16)              \
+    X(F6_E2M3, "F6_E2M3", 0)         \
+    X(F6_E3M2, "F6_E3M2", 0)         \
+    X(F4, "F4", 0)                   \
+    X(OTHER, "another type", 0)
 
 typedef enum vkf__stored_type {
 #define VKF_STORED_TYPE_ENUM(name, text, bytes) VKF_STORED_##name,
@@ -69,6 +81,8 @@ bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint6
 
 // Whether these conversions take the type.
 bool vkf__stored_is_float(vkf__stored_type type);
+// Whether the type is one of whole numbers or BOOL.
+bool vkf__stored_is_whole(vkf__stored_type type);
 
 // Whether, on this machine, elements of the type are bit by bit those of the dtype F32, F16 or BF16.
 bool vkf__stored_is_dtype(vkf__stored_type type, vkf_dtype dtype);

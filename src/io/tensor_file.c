@@ -133,3 +133,19 @@ vkf_status vkf__tensor_file_check_unchanged(const vkf__tensor_file *file)
 {
     return file->opened ? vkf__file_check_unchanged(file->opened) : VKF_OK;
 }
+
+vkf_status vkf__tensor_file_check_bools(const vkf__tensor_file *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const vkf__stored_tensor *tensor = &file->tensors[i];
+        uint64_t bad = 0;
+        uint8_t value = 0;
+        VKF_RETURN_IF_ERROR(vkf__stored_first_bad_bool(&file->host, tensor, &bad));
+        if (bad == tensor->count)
+            continue;
+        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, bad, 1, &value));
+        return vkf__fail(&file->host, VKF_ERROR_FORMAT, "%s: tensor '%.200s': BOOL element %llu is %u, neither 0 nor 1",
+                         file->path, tensor->name, (unsigned long long)bad, (unsigned)value);
+    }
+    return VKF_OK;
+}

@@ -20,6 +20,8 @@ const vkf__stored_tensor *vkf__tensor_file_find(const vkf__tensor_file *file, co
 const char *vkf__tensor_file_path(const vkf__tensor_file *file);
 // An object of strings that the file has beside its tensors; NULL: none. It belongs to the file.
 json_t *vkf__tensor_file_metadata(const vkf__tensor_file *file);
+// Whoever reads BOOL tensors checks first that their elements are 0 or 1. Statuses: FORMAT, and as vkf__file_read_at().
+VKF_MUST_CHECK vkf_status vkf__tensor_file_check_bools(const vkf__tensor_file *file);
 // Status FILE when the file was written to since it was opened; as vkf__file_check_unchanged().
 VKF_MUST_CHECK vkf_status vkf__tensor_file_check_unchanged(const vkf__tensor_file *file);
 

@@ -57,32 +57,10 @@ static vkf_status fail_storage(const vkf__byte_source *source, const vkf__torch_
                      storage->key_bytes < 100 ? (int)storage->key_bytes : 100, storage->key, reason);
 }
 
-static vkf_status check_bools(const vkf__byte_source *source, const vkf__torch_storage *storage)
-{
-    vkf_status status = VKF_OK;
-    uint64_t bad = 0;
-    const vkf__stored_tensor tensor = {
-        .name = "",
-        .type = storage->type,
-        .count = storage->count,
-        .data = source->file ? NULL : source->data + storage->offset_bytes,
-        .file = source->file,
-        .offset_bytes = storage->offset_bytes,
-        .size_bytes = storage->count * storage->element_bytes,
-    };
-    if (storage->type != VKF_STORED_BOOL)
-        return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__stored_first_bad_bool(source->host, &tensor, &bad));
-    if (bad < tensor.count)
-        status = fail_storage(source, storage, "has a BOOL that is neither 0 nor 1");
-    return status;
-}
-
 // Places the storages of one key, for which `available` bytes lie at an offset; *inout_index moves behind them.
 static vkf_status place_group(const vkf__byte_source *source, vkf__torch_storage **sorted, size_t count,
                               uint64_t offset, uint64_t available, size_t *inout_index)
 {
-    vkf_status status = VKF_OK;
     vkf__torch_storage *first = sorted[*inout_index];
     for (; *inout_index < count && compare_keys(&first, &sorted[*inout_index]) == 0; ++*inout_index) {
         vkf__torch_storage *storage = sorted[*inout_index];
@@ -94,8 +72,7 @@ static vkf_status place_group(const vkf__byte_source *source, vkf__torch_storage
         storage->placed = true;
         storage->offset_bytes = offset;
     }
-    status = check_bools(source, first);
-    return status;
+    return VKF_OK;
 }
 
 // ---- the zip archive: NAME/data.pkl, NAME/byteorder and NAME/data/KEY

@@ -35,10 +35,17 @@ import what;
     {"torch.CharStorage", STORAGE_OF_TYPE, VKF_STORED_I8},
     {"torch.ByteStorage", STORAGE_OF_TYPE, VKF_STORED_U8},
     {"torch.BoolStorage", STORAGE_OF_TYPE, VKF_STORED_BOOL},
+    {"torch.ComplexFloatStorage", STORAGE_OF_TYPE, VKF_STORED_C64},
+    {"torch.ComplexDoubleStorage", STORAGE_OF_TYPE, VKF_STORED_C128},
     {"torch.storage.UntypedStorage", STORAGE_OF_TYPE, VKF_STORED_COUNT},
     {"torch.uint16", TYPE, VKF_STORED_U16},
     {"torch.uint32", TYPE, VKF_STORED_U32},
     {"torch.uint64", TYPE, VKF_STORED_U64},
+    {"torch.float8_e4m3fn", TYPE, VKF_STORED_F8_E4M3},
+    {"torch.float8_e5m2", TYPE, VKF_STORED_F8_E5M2},
+    {"torch.float8_e8m0fnu", TYPE, VKF_STORED_F8_E8M0},
+    {"torch.float8_e4m3fnuz", TYPE, VKF_STORED_F8_E4M3FNUZ},
+    {"torch.float8_e5m2fnuz", TYPE, VKF_STORED_F8_E5M2FNUZ},
 };
 
 static vkf_status bad(const vkf__torch_objects *o, const char *reason)

@@ -122,8 +122,7 @@ static vkf_status check_matrices(const vkf__adapter *adapter, const vkf__adapter
                              both[i]->name, rank, i == 0 ? "rows" : "columns");
         if (!vkf__stored_is_float(both[i]->type))
             return vkf__fail(&adapter->host, VKF_ERROR_FORMAT,
-                             "%s: tensor %s is stored as %s, expected F32, F16 or "
-                             "BF16",
+                             "%s: tensor %s is stored as %s, expected F32, F16, BF16 or F64",
                              path, both[i]->name, vkf__stored_type_name(both[i]->type));
     }
     return VKF_OK;

@@ -6,18 +6,13 @@
 #include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
 
-static bool is_float(vkf__stored_type type)
-{
-    return type == VKF_STORED_F64 || type == VKF_STORED_F32 || type == VKF_STORED_F16 || type == VKF_STORED_BF16;
-}
-
 static void count_tensors(vkf__inspection *inspection)
 {
     const vkf__stored_tensor *tensor;
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
         inspection->tensor_count[tensor->type]++;
         inspection->tensor_bytes[tensor->type] += tensor->size_bytes;
-        inspection->parameter_count += is_float(tensor->type) ? tensor->count : 0;
+        inspection->parameter_count += vkf__stored_is_float(tensor->type) ? tensor->count : 0;
     }
 }
 

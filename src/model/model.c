@@ -92,18 +92,13 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
     return part ? take_part(host, part, s) : VKF_OK;
 }
 
-static bool is_float(vkf__stored_type type)
-{
-    return type == VKF_STORED_F16 || type == VKF_STORED_BF16 || type == VKF_STORED_F32 || type == VKF_STORED_F64;
-}
-
 // Whether all matrices of the file have this type. Blocks of a quantised file, which are no floats, do not count.
 static bool stores_matrices_as(const vkf__checkpoint *checkpoint, vkf__stored_type type)
 {
     bool any = false;
     for (size_t i = 0; i < vkf__checkpoint_count(checkpoint); i++) {
         const vkf__stored_tensor *tensor = vkf__checkpoint_at(checkpoint, i);
-        if (tensor->rank < 2 || !is_float(tensor->type))
+        if (tensor->rank < 2 || !vkf__stored_is_float(tensor->type))
             continue;
         if (tensor->type != type)
             return false;

@@ -203,8 +203,8 @@ vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpo
         same = stored->shape[i] == shape.size[i];
     if (!same)
         return fail_shape(host, path, stored, &shape);
-    if (stored->type != VKF_STORED_F32 && stored->type != VKF_STORED_F16 && stored->type != VKF_STORED_BF16)
-        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is stored as %s, expected F32, F16 or BF16", path,
+    if (!vkf__stored_is_float(stored->type))
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is stored as %s, expected F32, F16, BF16 or F64", path,
                          stored->name, vkf__stored_type_name(stored->type));
     return VKF_OK;
 }

@@ -218,6 +218,8 @@ static int run(void *user)
     int code = VKF_EXIT_FAILED;
     VKF_TRY(vkf__safetensors_open(host, options->tested_path, &tested));
     VKF_TRY(vkf__safetensors_open(host, options->reference_path, &reference));
+    VKF_TRY(vkf__tensor_file_check_bools(tested));
+    VKF_TRY(vkf__tensor_file_check_bools(reference));
     VKF_TRY(vkf_pairs_make(host, tested, reference, options->patterns, options->pattern_count, &pairs, &count));
     VKF_TRY(judge(options, pairs, count));
     VKF_TRY(vkf__tensor_file_check_unchanged(tested));

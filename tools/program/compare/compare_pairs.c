@@ -164,6 +164,16 @@ static vkf_status check_patterns(const vkf__host *host, const char *const *patte
     return VKF_OK;
 }
 
+static vkf_status check_type(const vkf__host *host, const vkf__tensor_file *file, const vkf__stored_tensor *tensor)
+{
+    if (!tensor || vkf__stored_is_float(tensor->type) || vkf__stored_is_whole(tensor->type))
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                     "%s: tensor %.200s is stored as %s, which is not compared; leave it "
+                     "out by --only",
+                     vkf__tensor_file_path(file), tensor->name, vkf__stored_type_name(tensor->type));
+}
+
 vkf_status vkf_pairs_make(const vkf__host *host, const vkf__tensor_file *tested, const vkf__tensor_file *reference,
                           const char *const *patterns, size_t pattern_count, vkf_tensor_pair **out_pairs,
                           size_t *out_count)
@@ -185,6 +195,10 @@ vkf_status vkf_pairs_make(const vkf__host *host, const vkf__tensor_file *tested,
             pairs[count++] = (vkf_tensor_pair){.reference = tensor};
     }
     VKF_TRY(check_patterns(host, patterns, pattern_count, pairs, count));
+    for (size_t i = 0; i < count; i++) {
+        VKF_TRY(check_type(host, tested, pairs[i].tested));
+        VKF_TRY(check_type(host, reference, pairs[i].reference));
+    }
     find_places(pairs, count);
     *out_pairs = pairs;
     *out_count = count;
@@ -239,7 +253,7 @@ vkf_status vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol)
     vkf_tensor_range tested_range, reference_range;
     VKF_RETURN_IF_ERROR(range_of(tested, &tested_range));
     VKF_RETURN_IF_ERROR(range_of(reference, &reference_range));
-    pair->exact = vkf_stored_is_whole(tested->type) && vkf_stored_is_whole(reference->type);
+    pair->exact = vkf__stored_is_whole(tested->type) && vkf__stored_is_whole(reference->type);
     pair->error =
         vkf_tensor_error_begin(&tested_range, &reference_range, pair->exact ? 0 : atol, pair->exact ? 0 : rtol);
     for (uint64_t i = 0; i < tested->count; i += VKF_STORED_VALUES_MAX) {

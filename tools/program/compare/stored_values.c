@@ -126,8 +126,3 @@ vkf_status vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, s
         convert(part.type, part.data, count, out_values);
     return status;
 }
-
-bool vkf_stored_is_whole(vkf__stored_type type)
-{
-    return !vkf__stored_is_float(type);
-}

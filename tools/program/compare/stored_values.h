@@ -11,6 +11,5 @@
 VKF_MUST_CHECK vkf_status vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count,
                                             double *out_values);
 
-bool vkf_stored_is_whole(vkf__stored_type type); // whole numbers or BOOL
 
 #endif

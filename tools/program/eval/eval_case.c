@@ -59,6 +59,8 @@ vkf_status vkf__eval_case_open(const vkf_eval_settings *settings, const char *di
     VKF_TRY(vkf__json_string(host, c->config_path, c->config, "kind", &c->kind));
     VKF_TRY(vkf__safetensors_open(host, c->weights_path, &c->weights));
     VKF_TRY(open_inputs(c, directory));
+    VKF_TRY(vkf__tensor_file_check_bools(c->weights));
+    VKF_TRY(vkf__tensor_file_check_bools(c->inputs));
     return VKF_OK;
 fail:
     vkf__eval_case_close(c);

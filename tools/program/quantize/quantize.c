@@ -168,6 +168,8 @@ static void plan_tensors(plan *p)
     const vkf__inspection *inspection = p->inspection;
     const vkf__stored_tensor *tensor;
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
+        if (vkf__stored_type_size(tensor->type) == 0) // nothing reads it
+            continue;
         p->from[p->count] = adapted(inspection, tensor);
         plan_tensor(p, tensor->type);
     }
