@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "io/file.h"
@@ -19,6 +21,7 @@ static const struct {
     {".lora_embedding_A", ".lora_embedding_B", true},
 };
 #define PAIRS (sizeof pairs / sizeof pairs[0])
+#define ORIGINAL_MODULE ".original_module"
 
 // ---- names
 
@@ -69,34 +72,67 @@ static const char *without_base(const vkf__family *family, const char *name)
     return bytes > 0 && strncmp(name, family->base, bytes) == 0 ? name + bytes : name;
 }
 
-bool vkf__adapter_is_named(const vkf__family *family, const char *name, const char *other)
+void vkf__adapter_spell(const vkf__family *family, const char *name, char out_names[2][VKF_WEIGHT_NAME_MAX])
 {
-    return strcmp(without_base(family, name), without_base(family, other)) == 0;
+    const char *own = without_base(family, name);
+    (void)snprintf(out_names[0], VKF_WEIGHT_NAME_MAX, "%s", own);
+    (void)snprintf(out_names[1], VKF_WEIGHT_NAME_MAX, "%s%s", family ? family->base : "", own);
 }
 
-bool vkf__adapter_is_for(const vkf__adapter_product *product, const vkf__family *family, const char *name)
+static int compare_products(const void *a, const void *b)
 {
-    // nn.MultiheadAttention is a module whose weight has a name of its own.
-    const char *module = without_base(family, product->module), *own = without_base(family, name);
-    size_t bytes = strlen(module);
-    return strncmp(own, module, bytes) == 0 &&
-           (strcmp(own + bytes, ".weight") == 0 || strcmp(own + bytes, ".in_proj_weight") == 0);
+    return strcmp(((const vkf__adapter_product *)a)->module, ((const vkf__adapter_product *)b)->module);
 }
 
-bool vkf__adapter_adds(const vkf__adapter *adapter, const vkf__family *family, const char *name)
+static int compare_saved(const void *a, const void *b)
 {
-    for (size_t i = 0; adapter && i < adapter->product_count; i++)
-        if (vkf__adapter_is_for(&adapter->products[i], family, name))
-            return true;
+    return strcmp(((const vkf__adapter_tensor *)a)->name, ((const vkf__adapter_tensor *)b)->name);
+}
+
+// Cuts off what follows the module in the name of its weight; false where the name is of something else. nn.
+// MultiheadAttention is a module whose weight has a name of its own.
+static bool cut_to_module(char *name)
+{
+    static const char *const endings[] = {".weight", ".in_proj_weight"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (!ends_with(name, endings[i]))
+            continue;
+        name[strlen(name) - strlen(endings[i])] = '\0';
+        return true;
+    }
     return false;
+}
+
+const vkf__adapter_product *vkf__adapter_product_for(const vkf__adapter *adapter, const vkf__family *family,
+                                                     const char *name)
+{
+    char names[2][VKF_WEIGHT_NAME_MAX];
+    const vkf__adapter_product *found = NULL;
+    if (!adapter)
+        return NULL;
+    vkf__adapter_spell(family, name, names);
+    for (size_t i = 0; i < 2 && !found; i++) {
+        vkf__adapter_product wanted;
+        memcpy(wanted.module, names[i], sizeof wanted.module);
+        if (cut_to_module(wanted.module))
+            found = bsearch(&wanted, adapter->products, adapter->product_count, sizeof wanted, compare_products);
+    }
+    return found;
 }
 
 const vkf__stored_tensor *vkf__adapter_saved(const vkf__adapter *adapter, const vkf__family *family, const char *name)
 {
-    for (size_t i = 0; adapter && i < adapter->saved_count; i++)
-        if (vkf__adapter_is_named(family, adapter->saved[i].name, name))
-            return adapter->saved[i].stored;
-    return NULL;
+    char names[2][VKF_WEIGHT_NAME_MAX];
+    const vkf__adapter_tensor *found = NULL;
+    if (!adapter)
+        return NULL;
+    vkf__adapter_spell(family, name, names);
+    for (size_t i = 0; i < 2 && !found; i++) {
+        vkf__adapter_tensor wanted;
+        memcpy(wanted.name, names[i], sizeof wanted.name);
+        found = bsearch(&wanted, adapter->saved, adapter->saved_count, sizeof wanted, compare_saved);
+    }
+    return found ? found->stored : NULL;
 }
 
 // ---- tensors
@@ -122,8 +158,8 @@ static vkf_status check_matrices(const vkf__adapter *adapter, const vkf__adapter
                              both[i]->name, rank, i == 0 ? "rows" : "columns");
         if (!vkf__stored_is_float(both[i]->type))
             return vkf__fail(&adapter->host, VKF_ERROR_FORMAT,
-                             "%s: tensor %s is stored as %s, expected F32, F16, BF16 or F64",
-                             path, both[i]->name, vkf__stored_type_name(both[i]->type));
+                             "%s: tensor %s is stored as %s, expected F32, F16, BF16 or F64", path, both[i]->name,
+                             vkf__stored_type_name(both[i]->type));
     }
     return VKF_OK;
 }
@@ -159,6 +195,8 @@ static vkf_status add_tensor(vkf__adapter *adapter, const vkf__adapter_settings 
             return vkf__fail(&adapter->host, VKF_ERROR_FORMAT, "%s: tensor %s is there without its other half, *%s",
                              path, tensor->name, pairs[i].a);
     }
+    if (strstr(tensor->name, ORIGINAL_MODULE ".")) // of the model as it was; PEFT computes with modules_to_save
+        return VKF_OK;
     if (strstr(tensor->name, ".lora_"))
         return vkf__fail(&adapter->host, VKF_ERROR_UNSUPPORTED, "%s: tensor %s is of a kind that is not supported",
                          path, tensor->name);
@@ -186,6 +224,27 @@ static vkf_status open_weights(const vkf__host *host, const char *directory, vkf
                      "%s: no adapter in it: neither adapter_model.safetensors nor adapter_model.bin", directory);
 }
 
+// By name, so that they are found in a time that hardly depends on how many there are. PEFT writes a trained bias of a
+// module that it saves twice, as `classifier.bias` and as `classifier.modules_to_save.bias`.
+static vkf_status sort(vkf__adapter *adapter)
+{
+    const vkf__adapter_product *p = adapter->products;
+    size_t kept = 0;
+    if (adapter->product_count > 0)
+        qsort(adapter->products, adapter->product_count, sizeof *adapter->products, compare_products);
+    if (adapter->saved_count > 0)
+        qsort(adapter->saved, adapter->saved_count, sizeof *adapter->saved, compare_saved);
+    for (size_t i = 1; i < adapter->product_count; i++)
+        if (strcmp(p[i].module, p[i - 1].module) == 0)
+            return vkf__fail(&adapter->host, VKF_ERROR_FORMAT, "%s: tensors %s and %s are both for %s",
+                             vkf__checkpoint_path(adapter->checkpoint), p[i - 1].a->name, p[i].a->name, p[i].module);
+    for (size_t i = 0; i < adapter->saved_count; i++)
+        if (kept == 0 || strcmp(adapter->saved[kept - 1].name, adapter->saved[i].name) != 0)
+            adapter->saved[kept++] = adapter->saved[i];
+    adapter->saved_count = kept;
+    return VKF_OK;
+}
+
 static vkf_status load(vkf__adapter *adapter, const vkf__adapter_settings *settings)
 {
     const vkf__stored_tensor *tensor;
@@ -194,7 +253,7 @@ static vkf_status load(vkf__adapter *adapter, const vkf__adapter_settings *setti
     VKF_ALLOC_OR_RETURN(&adapter->host, adapter->saved, count);
     for (size_t i = 0; (tensor = vkf__checkpoint_at(adapter->checkpoint, i)); i++)
         VKF_RETURN_IF_ERROR(add_tensor(adapter, settings, tensor));
-    return VKF_OK;
+    return sort(adapter);
 }
 
 vkf_status vkf__adapter_open(const vkf__host *host, const char *directory, vkf__adapter **out_adapter)

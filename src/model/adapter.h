@@ -27,7 +27,7 @@ typedef struct vkf__adapter_tensor {
 struct vkf__adapter {
     vkf__host host;
     vkf__checkpoint *checkpoint;
-    vkf__adapter_product *products;
+    vkf__adapter_product *products; // both are sorted by name
     size_t product_count;
     vkf__adapter_tensor *saved;
     size_t saved_count;
@@ -40,15 +40,14 @@ struct vkf__adapter {
 VKF_MUST_CHECK vkf_status vkf__adapter_open(const vkf__host *host, const char *directory, vkf__adapter **out_adapter);
 void vkf__adapter_close(vkf__adapter **adapter);
 
-// Whether two names are of the same tensor: before either may stand what models with a head put before the names of the
-// base model's tensors.
-bool vkf__adapter_is_named(const vkf__family *family, const char *name, const char *other);
+// The two ways to name a tensor: without and with what models with a head put before the names of the base model's
+// tensors.
+void vkf__adapter_spell(const vkf__family *family, const char *name, char out_names[2][VKF_WEIGHT_NAME_MAX]);
 // The tensor in place of the model's `name`; NULL where there is none, and for an adapter of NULL.
 const vkf__stored_tensor *vkf__adapter_saved(const vkf__adapter *adapter, const vkf__family *family, const char *name);
-// Whether a product is added to the model's weight `name`; false for NULL.
-bool vkf__adapter_adds(const vkf__adapter *adapter, const vkf__family *family, const char *name);
-// Whether the product is for the weight `name`.
-bool vkf__adapter_is_for(const vkf__adapter_product *product, const vkf__family *family, const char *name);
+// The product that is added to the model's weight `name`; NULL where there is none, and for an adapter of NULL.
+const vkf__adapter_product *vkf__adapter_product_for(const vkf__adapter *adapter, const vkf__family *family,
+                                                     const char *name);
 
 // Continues a hash with what tells this adapter from others. Statuses: as vkf__checkpoint_fingerprint().
 VKF_MUST_CHECK vkf_status vkf__adapter_fingerprint(const vkf__adapter *adapter, uint64_t *hash);

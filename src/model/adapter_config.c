@@ -127,34 +127,40 @@ static vkf_status read_values(const vkf__host *host, vkf__adapter_settings *s)
     return read_bool(host, s, "ensure_weight_tying", &s->ties);
 }
 
-vkf_status vkf__adapter_settings_load(const vkf__host *host, const char *directory, vkf__adapter_settings *out)
-{
-    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, VKF_ADAPTER_CONFIG, &out->path));
-    VKF_RETURN_IF_ERROR(vkf__json_load(host, out->path, &out->root));
-    return read_values(host, out);
-}
-
-void vkf__adapter_settings_free(const vkf__host *host, vkf__adapter_settings *settings)
-{
-    vkf__free(host, settings->path);
-    json_decref(settings->root);
-    *settings = (vkf__adapter_settings){0};
-}
-
 // ---- modules
 
-// Whether a module's name is `name`, or ends with it behind a dot.
-static bool ends_with(const char *module, const char *name)
+static vkf_status make_names(const vkf__host *host, size_t count, vkf__module_names *out)
 {
-    size_t length = strlen(module), ending = strlen(name);
-    return length >= ending && strcmp(module + length - ending, name) == 0 &&
-           (length == ending || module[length - ending - 1] == '.');
+    out->ends = json_object();
+    out->whole = json_object();
+    if (!out->ends || !out->whole)
+        return vkf__no_memory(host, "the names of an adapter's modules", 1, sizeof(json_t *));
+    VKF_ALLOC_OR_RETURN(host, out->keys, count + 1);
+    return VKF_OK;
+}
+
+static void free_names(const vkf__host *host, vkf__module_names *names)
+{
+    json_decref(names->ends);
+    json_decref(names->whole);
+    vkf__free(host, names->keys);
+}
+
+// Of two keys with the same name the first is found.
+static vkf_status add_name(const vkf__host *host, vkf__module_names *names, bool whole, const char *name,
+                           const char *key, size_t place)
+{
+    json_t *map = whole ? names->whole : names->ends;
+    names->keys[place] = key;
+    if (json_object_get(map, name) || json_object_set_new(map, name, json_integer((json_int_t)place)) == 0)
+        return VKF_OK;
+    return vkf__no_memory(host, "the names of an adapter's modules", 1, sizeof(json_t *));
 }
 
 // PEFT takes a pattern's key for a regular expression that the end of a module's name matches. Names are such keys, and
 // their dots may be escaped; with a "^" before it the whole name is meant.
-static vkf_status matches(const vkf__host *host, const vkf__adapter_settings *s, const char *key, const char *module,
-                          bool *out_matches)
+static vkf_status add_pattern(const vkf__host *host, const vkf__adapter_settings *s, vkf__module_names *names,
+                              const char *key, size_t place)
 {
     char name[MAX_PATTERN];
     size_t used = 0;
@@ -169,35 +175,76 @@ static vkf_status matches(const vkf__host *host, const vkf__adapter_settings *s,
         name[used++] = *c;
     }
     name[used] = '\0';
-    *out_matches = whole ? strcmp(module, name) == 0 : ends_with(module, name);
+    return add_name(host, names, whole, name, key, place);
+}
+
+static vkf_status list_patterns(const vkf__host *host, const vkf__adapter_settings *s, const char *pattern,
+                                vkf__module_names *out)
+{
+    json_t *object = json_object_get(s->root, pattern), *value = NULL;
+    const char *key = NULL;
+    size_t place = 0;
+    VKF_RETURN_IF_ERROR(make_names(host, json_object_size(object), out));
+    json_object_foreach(object, key, value) VKF_RETURN_IF_ERROR(add_pattern(host, s, out, key, place++));
     return VKF_OK;
 }
 
-// The value of the first of a pattern's keys that match the module; NULL: none does.
-static vkf_status find_pattern(const vkf__host *host, const vkf__adapter_settings *s, const char *pattern,
-                               const char *module, const char **out_key)
+static vkf_status list_targets(const vkf__host *host, vkf__adapter_settings *s)
 {
-    const char *key = NULL;
-    json_t *value = NULL;
-    bool found = false;
-    json_object_foreach(json_object_get(s->root, pattern), key, value)
+    const json_t *targets = json_object_get(s->root, "target_modules"), *target = NULL;
+    size_t i = 0;
+    VKF_RETURN_IF_ERROR(make_names(host, json_array_size(targets), &s->targets));
+    json_array_foreach(targets, i, target)
     {
-        VKF_RETURN_IF_ERROR(matches(host, s, key, module, &found));
-        if (found)
-            break;
+        const char *name = json_string_value(target);
+        if (name)
+            VKF_RETURN_IF_ERROR(add_name(host, &s->targets, false, name, name, i));
     }
-    *out_key = found ? key : NULL;
     return VKF_OK;
+}
+
+static void take_place(const json_t *map, const char *name, const json_t **nearest)
+{
+    const json_t *place = json_object_get(map, name);
+    if (place && (!*nearest || json_integer_value(place) < json_integer_value(*nearest)))
+        *nearest = place;
+}
+
+// The first of the keys that the module matches; NULL: it matches none.
+static const char *find_key(const vkf__module_names *names, const char *module)
+{
+    const json_t *place = NULL;
+    take_place(names->whole, module, &place);
+    take_place(names->ends, module, &place);
+    for (const char *dot = strchr(module, '.'); dot; dot = strchr(dot + 1, '.'))
+        take_place(names->ends, dot + 1, &place);
+    return place ? names->keys[json_integer_value(place)] : NULL;
+}
+
+vkf_status vkf__adapter_settings_load(const vkf__host *host, const char *directory, vkf__adapter_settings *out)
+{
+    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, VKF_ADAPTER_CONFIG, &out->path));
+    VKF_RETURN_IF_ERROR(vkf__json_load(host, out->path, &out->root));
+    VKF_RETURN_IF_ERROR(read_values(host, out));
+    VKF_RETURN_IF_ERROR(list_targets(host, out));
+    VKF_RETURN_IF_ERROR(list_patterns(host, out, "rank_pattern", &out->ranks));
+    return list_patterns(host, out, "alpha_pattern", &out->alphas);
+}
+
+void vkf__adapter_settings_free(const vkf__host *host, vkf__adapter_settings *settings)
+{
+    vkf__free(host, settings->path);
+    json_decref(settings->root);
+    free_names(host, &settings->targets);
+    free_names(host, &settings->ranks);
+    free_names(host, &settings->alphas);
+    *settings = (vkf__adapter_settings){0};
 }
 
 static vkf_status check_target(const vkf__host *host, const vkf__adapter_settings *s, const char *module)
 {
-    const json_t *targets = json_object_get(s->root, "target_modules"), *target = NULL;
-    size_t i = 0;
-    bool listed = !json_is_array(targets); // by an expression, or by the model's class
-    json_array_foreach(targets, i, target) if (json_is_string(target)) listed =
-        listed || ends_with(module, json_string_value(target));
-    if (listed)
+    // Otherwise they are chosen by an expression, or by the model's class.
+    if (!json_is_array(json_object_get(s->root, "target_modules")) || find_key(&s->targets, module))
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_FORMAT, "%s: target_modules does not list %s, for which there are tensors",
                      s->path, module);
@@ -206,15 +253,14 @@ static vkf_status check_target(const vkf__host *host, const vkf__adapter_setting
 vkf_status vkf__adapter_scale_of(const vkf__host *host, const vkf__adapter_settings *s, const char *module,
                                  uint32_t *out_rank, double *out_scale)
 {
-    const char *key = NULL;
+    const char *key = find_key(&s->ranks, module);
     uint32_t rank = s->rank;
     float alpha = (float)s->alpha;
     VKF_RETURN_IF_ERROR(check_target(host, s, module));
-    VKF_RETURN_IF_ERROR(find_pattern(host, s, "rank_pattern", module, &key));
     if (key)
         VKF_RETURN_IF_ERROR(
             vkf__json_u32(host, s->path, json_object_get(s->root, "rank_pattern"), key, 1, MAX_RANK, &rank));
-    VKF_RETURN_IF_ERROR(find_pattern(host, s, "alpha_pattern", module, &key));
+    key = find_key(&s->alphas, module);
     if (key)
         VKF_RETURN_IF_ERROR(vkf__json_f32(host, s->path, json_object_get(s->root, "alpha_pattern"), key, &alpha));
     *out_rank = rank;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/blocks.h"
@@ -19,6 +20,8 @@
 // the weight as a whole.
 struct vkf__merged_weight {
     const vkf__host *host;
+    const vkf__adapter *adapter;
+    const vkf__adapter_product *product;
     vkf__stored_tensor stored; // (rows, cols) F32
     const vkf__stored_tensor *base;
     vkf_dtype blocks; // of the base; F32: it is in none
@@ -96,18 +99,36 @@ static void store(const float *values, uint64_t count, uint8_t *out_bytes)
     }
 }
 
+// Numbers of the model's that are not finite are said to be its own, by whoever reads the sum.
+static vkf_status check_sum(const vkf__merged_weight *w, uint64_t first, uint64_t count, const float *base,
+                            const float *values)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (isfinite(base[i]) && !isfinite(values[i]))
+            return vkf__fail(w->host, VKF_ERROR_FORMAT,
+                             "%s: the product of tensors %s and %s, times %g, makes element %" PRIu64
+                             " of %s too large for a float32",
+                             vkf__checkpoint_path(w->adapter->checkpoint), w->product->b->name, w->product->a->name,
+                             w->product->scale, first + i, w->base->name);
+    return VKF_OK;
+}
+
 static vkf_status make_sum(const void *user, uint64_t first, uint64_t size_bytes, void *out_bytes)
 {
     vkf_status status = VKF_OK;
     const vkf__merged_weight *w = user;
     uint64_t from = first / sizeof(float), count = size_bytes / sizeof(float);
-    float *values = NULL;
+    float *values = NULL, *base = NULL;
     VKF_ALLOC(w->host, values, count);
+    VKF_ALLOC(w->host, base, count);
     VKF_TRY(vkf__is_blocks(w->blocks) ? read_blocks(w, from, count, values)
                                       : vkf__stored_convert(w->host, w->base, from, count, VKF_DTYPE_F32, values));
+    memcpy(base, values, count * sizeof *base);
     add_product(w, from, count, values);
+    VKF_TRY(check_sum(w, from, count, base, values));
     store(values, count, out_bytes);
 fail:
+    vkf__free(w->host, base);
     vkf__free(w->host, values);
     return status;
 }
@@ -151,27 +172,38 @@ vkf_status vkf__adapter_take(const vkf__model_source *source, vkf__weight_slot *
     return VKF_OK;
 }
 
-static bool base_has(const vkf__model_source *source, const char *name)
+bool vkf__adapter_base_has(const vkf__model_source *source, const char *name)
 {
-    const vkf__stored_tensor *tensor;
-    for (size_t i = 0; (tensor = vkf__checkpoint_at(source->checkpoint, i)); i++)
-        if (vkf__adapter_is_named(source->family, name, tensor->name))
-            return true;
-    return false;
+    char names[2][VKF_WEIGHT_NAME_MAX];
+    vkf__adapter_spell(source->family, name, names);
+    return vkf__checkpoint_find(source->checkpoint, names[0]) || vkf__checkpoint_find(source->checkpoint, names[1]);
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+    const uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
+    return (left > right) - (left < right);
 }
 
 // A tensor in place of one that the model's file has, but does not read, does not matter either.
-static vkf_status check_saved(const vkf__model_source *source, const vkf__weight_resolution *r)
+static vkf_status check_saved(const vkf__host *host, const vkf__model_source *source, const vkf__weight_resolution *r)
 {
+    vkf_status status = VKF_OK;
     const vkf__adapter *adapter = source->adapter;
-    for (size_t s = 0; s < adapter->saved_count; s++) {
-        bool used = false;
-        for (size_t i = 0; i < r->count && !used; i++)
-            used = r->stored[i] == adapter->saved[s].stored;
-        if (!used && !base_has(source, adapter->saved[s].name))
-            return fail_module(source, r, adapter->saved[s].name);
+    uintptr_t *read = NULL;
+    VKF_ALLOC(host, read, r->count);
+    for (size_t i = 0; i < r->count; i++)
+        read[i] = (uintptr_t)r->stored[i];
+    qsort(read, r->count, sizeof *read, compare_pointers);
+    for (size_t s = 0; s < adapter->saved_count && status == VKF_OK; s++) {
+        const uintptr_t stored = (uintptr_t)adapter->saved[s].stored;
+        if (!bsearch(&stored, read, r->count, sizeof *read, compare_pointers) &&
+            !vkf__adapter_base_has(source, adapter->saved[s].name))
+            status = fail_module(source, r, adapter->saved[s].name);
     }
-    return VKF_OK;
+fail:
+    vkf__free(host, read);
+    return status;
 }
 
 // ---- preparing
@@ -219,6 +251,8 @@ static vkf_status prepare(const vkf__adapter *adapter, const vkf__adapter_produc
     bool turned = p->embedding || slot->transposed;
     uint64_t out = (uint64_t)slot->shape[0] * (slot->parts > 0 ? slot->parts : 1), in = slot->shape[1];
     w->host = host;
+    w->adapter = adapter;
+    w->product = p;
     w->rank = p->a->shape[0];
     w->rows = slot->transposed ? in : out;
     w->cols = slot->transposed ? out : in;
@@ -270,23 +304,21 @@ static vkf_status check_slot(const vkf__model_source *source, const vkf__adapter
     return VKF_OK;
 }
 
-static vkf_status merge(const vkf__model_source *source, const vkf__adapter_product *p, vkf__weight_resolution *r)
+// Adds to a slot's weight what the adapter has for it. Slots may share a weight.
+static vkf_status merge(const vkf__model_source *source, vkf__weight_resolution *r, size_t index)
 {
-    vkf__merged_weight *w = &r->merged[r->merged_count++];
-    const vkf__weight_slot *first = NULL;
-    for (size_t i = 0; i < r->count; i++) {
-        const vkf__weight_slot *slot = &r->slots[i];
-        if (!vkf__adapter_is_for(p, source->family, slot->name))
-            continue;
-        VKF_RETURN_IF_ERROR(check_slot(source, p, slot));
-        if (!first) {
-            first = slot;
-            VKF_RETURN_IF_ERROR(prepare(source->adapter, p, slot, w));
-            name_sum(w, slot, r->stored[i]);
-        }
-        r->stored[i] = &w->stored;
+    const vkf__weight_slot *slot = &r->slots[index];
+    const vkf__adapter_product *p = vkf__adapter_product_for(source->adapter, source->family, slot->name);
+    if (!p)
+        return VKF_OK;
+    vkf__merged_weight *w = &r->merged[p - source->adapter->products];
+    VKF_RETURN_IF_ERROR(check_slot(source, p, slot));
+    if (!w->base) {
+        VKF_RETURN_IF_ERROR(prepare(source->adapter, p, slot, w));
+        name_sum(w, slot, r->stored[index]);
     }
-    return first ? VKF_OK : fail_module(source, r, p->module);
+    r->stored[index] = &w->stored;
+    return VKF_OK;
 }
 
 vkf_status vkf__adapter_merge(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *r)
@@ -294,10 +326,14 @@ vkf_status vkf__adapter_merge(const vkf__host *host, const vkf__model_source *so
     const vkf__adapter *adapter = source->adapter;
     if (!adapter)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(check_saved(source, r));
+    VKF_RETURN_IF_ERROR(check_saved(host, source, r));
     VKF_ALLOC_OR_RETURN(host, r->merged, adapter->product_count);
+    r->merged_count = adapter->product_count;
+    for (size_t i = 0; i < r->count; i++)
+        VKF_RETURN_IF_ERROR(merge(source, r, i));
     for (size_t i = 0; i < adapter->product_count; i++)
-        VKF_RETURN_IF_ERROR(merge(source, &adapter->products[i], r));
+        if (!r->merged[i].base)
+            return fail_module(source, r, adapter->products[i].module);
     return vkf__checkpoint_check_unchanged(adapter->checkpoint);
 }
 

@@ -19,6 +19,9 @@ VKF_MUST_CHECK vkf_status vkf__adapter_merge(const vkf__host *host, const vkf__m
                                              vkf__weight_resolution *resolution);
 void vkf__merged_free(const vkf__host *host, vkf__weight_resolution *resolution);
 
+// Whether the model's own file has the tensor, by either of its names.
+bool vkf__adapter_base_has(const vkf__model_source *source, const char *name);
+
 // The tensor that a product was added to; other tensors are their own.
 const vkf__stored_tensor *vkf__merged_base(const vkf__stored_tensor *stored);
 

@@ -145,7 +145,7 @@ static void untie(vkf__model_source *source)
         source->config.tie_projection = true;
     const char *name = projection_name(source);
     if (name && (vkf__adapter_saved(source->adapter, source->family, name) ||
-                 vkf__adapter_adds(source->adapter, source->family, name)))
+                 vkf__adapter_product_for(source->adapter, source->family, name)))
         source->config.tie_projection = false; // what it changes is the projection alone
 }
 
@@ -213,7 +213,7 @@ vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpo
 static const vkf__stored_tensor *find_untied(const vkf__model_source *source, const vkf__weight_slot *slot)
 {
     const char *projection = projection_name(source);
-    bool added = vkf__adapter_adds(source->adapter, source->family, slot->name);
+    bool added = vkf__adapter_product_for(source->adapter, source->family, slot->name);
     return added && projection && strcmp(slot->name, projection) == 0 ? find_words(source) : NULL;
 }
 

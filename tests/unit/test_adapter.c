@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <time.h>
 
 #include "io/safetensors.h"
+#include "model/adapter_config.h"
 #include "model/adapter_merge.h"
 #include "model/adapter_write.h"
 #include "model/inspection.h"
@@ -425,6 +427,13 @@ static const struct {
      VKF_ERROR_UNSUPPORTED,
      "ensure_weight_tying"},
     {"gpt2", CONFIG "}", {{"wte.weight", 101, 30, 0}}, VKF_ERROR_UNSUPPORTED, "ensure_weight_tying"},
+    {"llama",
+     CONFIG "}",
+     {{"model.norm.weight", 40, 0, 0},
+      {"model.norm.modules_to_save.weight", 40, 0, 0},
+      {"model.norm.original_module.weight", 41, 0, NAN}},
+     VKF_OK,
+     NULL},
     {"gpt2", CONFIG ", \"ensure_weight_tying\": true}", {{"wte.weight", 101, 30, 0}}, VKF_OK, NULL},
     {"gpt2", CONFIG "}", {{"lm_head.lora_A.weight", 2, 30, 0}, {"lm_head.lora_B.weight", 101, 2, 0}}, VKF_OK, NULL},
     {"bart",
@@ -451,6 +460,64 @@ static void test_misfits(void **state)
         vkf__inspection_free(&recording.host, &inspection);
         assert_int_equal(recording.live, 0);
     }
+}
+
+// Finite matrices whose product is not: the adapter is named, not the model.
+static void test_a_product_that_overflows(void **state)
+{
+    scratch_directory *scratch = *state;
+    const matrix matrices[] = {{Q ".lora_A.weight", 2, 40, 1e20f}, {Q ".lora_B.weight", 40, 2, 1e20f}, {0}};
+    recording_host recording;
+    vkf__inspection inspection;
+    float values[40 * 40];
+    size_t slot = 0;
+    write_files(scratch, CONFIG "}", matrices);
+    recording_host_init(&recording);
+    assert_int_equal(vkf__inspect_model(&recording.host, PRETRAINED "llama", scratch->path, &inspection), VKF_OK);
+    assert_int_equal(inspection.supported, VKF_OK);
+    while (strcmp(inspection.found.slots[slot].name, Q ".weight") != 0)
+        slot++;
+    const vkf__stored_tensor *sum = inspection.found.stored[slot];
+    assert_int_equal(vkf__stored_read(sum, 80, sum->size_bytes - 80, values), VKF_ERROR_FORMAT);
+    assert_non_null(strstr(recording.text,
+                           "adapter_model.safetensors: the product of tensors base_model.model." Q
+                           ".lora_B.weight and base_model.model." Q ".lora_A.weight, times 4, makes element 20 of " Q
+                           ".weight too large for a float32"));
+    vkf__inspection_free(&recording.host, &inspection);
+    assert_int_equal(recording.live, 0);
+}
+
+// The time for a module does not depend on how many names the file has: 4 * 10^9 comparisons would take minutes.
+static void test_many_patterns(void **state)
+{
+    scratch_directory *scratch = *state;
+    enum { MANY = 60000 };
+    recording_host recording;
+    vkf__adapter_settings settings = {0};
+    json_t *root = json_loads(CONFIG "}", 0, NULL), *ranks = json_object(), *targets = json_array();
+    char name[32];
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "%sm%d", i % 2 ? "^a." : "", i);
+        json_object_set_new(ranks, name, json_integer(i + 1));
+        json_array_append_new(targets, json_string(name + (i % 2 ? 3 : 0)));
+    }
+    json_object_set_new(root, "rank_pattern", ranks);
+    json_object_set_new(root, "target_modules", targets);
+    assert_int_equal(json_dump_file(root, scratch_path(scratch, VKF_ADAPTER_CONFIG), 0), 0);
+    json_decref(root);
+    recording_host_init(&recording);
+    clock_t begin = clock();
+    assert_int_equal(vkf__adapter_settings_load(&recording.host, scratch->path, &settings), VKF_OK);
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint32_t rank = 0;
+        double scale = 0;
+        (void)snprintf(name, sizeof name, "a.m%u", i);
+        assert_int_equal(vkf__adapter_scale_of(&recording.host, &settings, name, &rank, &scale), VKF_OK);
+        assert_int_equal(rank, i + 1);
+    }
+    assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+    vkf__adapter_settings_free(&recording.host, &settings);
+    assert_int_equal(recording.live, 0);
 }
 
 static void test_no_files(void **state)
@@ -494,6 +561,8 @@ int main(void)
         SCRATCH_TEST(test_sums_over_blocks),
         SCRATCH_TEST(test_keys),
         SCRATCH_TEST(test_misfits),
+        SCRATCH_TEST(test_a_product_that_overflows),
+        SCRATCH_TEST(test_many_patterns),
         SCRATCH_TEST(test_no_files),
         SCRATCH_TEST(test_any_allocation_failing),
     };

@@ -129,15 +129,9 @@ static bool is_new(const vkf__inspection *inspection, size_t slot)
 {
     const vkf__weight_slot *s = &inspection->found.slots[slot];
     const vkf__adapter *adapter = inspection->source.adapter;
-    const vkf__stored_tensor *tensor;
     bool changed = adapter && (s->checkpoint == adapter->checkpoint ||
                                vkf__merged_base(inspection->found.stored[slot]) != inspection->found.stored[slot]);
-    if (!changed || s->tied || s->part > 0)
-        return false;
-    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++)
-        if (vkf__adapter_is_named(inspection->source.family, s->name, tensor->name))
-            return false;
-    return true;
+    return changed && !s->tied && s->part == 0 && !vkf__adapter_base_has(&inspection->source, s->name);
 }
 
 // `type` is that of the model's own tensor, which stays unless the tensor is stored in blocks.
