@@ -33,6 +33,8 @@ bool vkf__descriptor_info(int descriptor, vkf__file_info *out_info);
 
 // How many bytes of the path are its directory, with the slash behind it; 0 where it is a name alone.
 size_t vkf__path_directory_bytes(const char *path);
+// The path from the root on, without links, of what is there; NULL with errno. free() releases it.
+char *vkf__path_absolute(const char *path);
 // Whether it is one of those that end a directory's name.
 bool vkf__is_slash(char letter);
 
@@ -49,6 +51,11 @@ int vkf__open_to_read(const char *path);
 int vkf__open_to_write(const char *path, bool truncate);
 // With these permissions where the system has such; EEXIST where something stands there.
 int vkf__open_new(const char *path, uint32_t mode);
+// Opens a file that is made for it, and that no other process can open so, until vkf__lock_release() removes it. A
+// process that ends leaves a file that no longer locks, or none. A descriptor, or -1; EBUSY where another process has
+// it. A file system without locks gives it to anybody.
+int vkf__lock_take(const char *path);
+void vkf__lock_release(const char *path, int lock);
 int vkf__descriptor_copy(int descriptor);
 void vkf__descriptor_close(int descriptor);
 

@@ -1,9 +1,12 @@
 // Files of POSIX.
+#define _XOPEN_SOURCE 700 // realpath()
 #include "base/system_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +55,11 @@ bool vkf__descriptor_info(int descriptor, vkf__file_info *out_info)
     return take_info(fstat(descriptor, &info), &info, out_info);
 }
 
+char *vkf__path_absolute(const char *path)
+{
+    return realpath(path, NULL);
+}
+
 bool vkf__is_slash(char letter)
 {
     return letter == '/';
@@ -91,6 +99,37 @@ int vkf__open_to_write(const char *path, bool truncate)
 int vkf__open_new(const char *path, uint32_t mode)
 {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
+}
+
+// Another process may have removed the file before the lock was taken: then the lock is of nothing.
+static bool locks(int lock, const char *path)
+{
+    struct stat opened, named;
+    return fstat(lock, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+int vkf__lock_take(const char *path)
+{
+    for (;;) {
+        const int lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (lock < 0)
+            return -1;
+        const bool taken = flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        if (taken && locks(lock, path))
+            return lock;
+        close(lock);
+        if (!taken) {
+            errno = EBUSY;
+            return -1;
+        }
+    }
+}
+
+void vkf__lock_release(const char *path, int lock)
+{
+    (void)unlink(path);
+    close(lock);
 }
 
 int vkf__descriptor_copy(int descriptor)

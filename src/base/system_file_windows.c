@@ -87,6 +87,16 @@ bool vkf__descriptor_info(int descriptor, vkf__file_info *out_info)
     return handle != -1 && handle != -2 && take_info((HANDLE)handle, out_info);
 }
 
+// Links are not read.
+char *vkf__path_absolute(const char *path)
+{
+    wchar_t *wide = vkf__wide(path), *full = wide ? _wfullpath(NULL, wide, 0) : NULL;
+    char *absolute = full ? vkf__utf8(full) : NULL;
+    free(wide);
+    free(full);
+    return absolute;
+}
+
 bool vkf__is_slash(char letter)
 {
     return letter == '/' || letter == '\\';
@@ -149,6 +159,17 @@ int vkf__open_new(const char *path, uint32_t mode)
 {
     (void)mode;
     return descriptor_of(open_path(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, CREATE_NEW, 0), _O_WRONLY);
+}
+
+int vkf__lock_take(const char *path)
+{
+    return descriptor_of(open_path(path, GENERIC_WRITE | DELETE, 0, OPEN_ALWAYS, FILE_FLAG_DELETE_ON_CLOSE), _O_WRONLY);
+}
+
+void vkf__lock_release(const char *path, int lock)
+{
+    (void)path; // goes with its last handle
+    (void)_close(lock);
 }
 
 int vkf__descriptor_copy(int descriptor)

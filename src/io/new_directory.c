@@ -16,7 +16,7 @@ static vkf_status fail_path(const vkf__host *host, const char *path, int error)
     return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be made: %s", path, strerror(error));
 }
 
-// The prefix of the names of a path's temporary directories. Those of other paths are left alone.
+// A dot and this prefix begin the names of a path's temporary directories. Those of other paths are left alone.
 static vkf_status prefix_of(const vkf__host *host, const char *path, char **out_prefix)
 {
     vkf_status status = VKF_OK;
@@ -30,11 +30,28 @@ fail:
     return status;
 }
 
-static bool is_temporary(const char *name, const char *prefix)
+// What is behind "0123456789abcdef.tmp"; NULL where that is not what `at` begins with.
+static const char *behind_number(const char *at)
 {
-    size_t bytes = strlen(name), prefix_bytes = strlen(prefix);
-    return bytes == prefix_bytes + 16 + strlen(SUFFIX) && strncmp(name, prefix, prefix_bytes) == 0 &&
-           strspn(name + prefix_bytes, "0123456789abcdef") == 16 && strcmp(name + bytes - strlen(SUFFIX), SUFFIX) == 0;
+    const bool is_number = strspn(at, "0123456789abcdef") == 16 && strncmp(at + 16, SUFFIX, strlen(SUFFIX)) == 0;
+    return is_number ? at + 16 + strlen(SUFFIX) : NULL;
+}
+
+bool vkf__new_directory_is_temporary(const char *name, const char *stem, size_t stem_bytes)
+{
+    for (int inner = 0; inner < 2 && name[inner] == '.'; inner++) {
+        const char *at = name + inner + 1;
+        if (strncmp(at, stem, stem_bytes) != 0)
+            continue;
+        at = behind_number(at + stem_bytes);
+        if (at && inner > 0)
+            at = strncmp(at, VKF_TEMPORARY_PREFIX, strlen(VKF_TEMPORARY_PREFIX)) == 0
+                     ? behind_number(at + strlen(VKF_TEMPORARY_PREFIX))
+                     : NULL;
+        if (at && *at == '\0')
+            return true;
+    }
+    return false;
 }
 
 static void remove_all_stale(const char *path, const char *prefix)
@@ -47,9 +64,18 @@ static void remove_all_stale(const char *path, const char *prefix)
     if (!listing)
         return;
     for (const char *name = vkf__listing_next(listing); name; name = vkf__listing_next(listing))
-        if (is_temporary(name, prefix))
+        if (vkf__new_directory_is_temporary(name, prefix + 1, strlen(prefix + 1)))
             vkf__directory_remove_unheld(parent, name);
     vkf__listing_close(listing);
+}
+
+vkf_status vkf__new_directory_clean(const vkf__host *host, const char *path)
+{
+    char *prefix = NULL;
+    VKF_RETURN_IF_ERROR(prefix_of(host, path, &prefix));
+    remove_all_stale(path, prefix);
+    vkf__free(host, prefix);
+    return VKF_OK;
 }
 
 // ---- making

@@ -24,4 +24,12 @@ VKF_MUST_CHECK vkf_status vkf__new_directory_commit(vkf__new_directory *director
 // Removes the directory with all its files. Does nothing after a commit, and for {0}.
 void vkf__new_directory_discard(vkf__new_directory *directory);
 
+// Removes what killed processes have left of the directory `path` beside it, as vkf__new_directory_open() does. Status
+// OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__new_directory_clean(const vkf__host *host, const char *path);
+
+// Whether a name is that of a temporary directory: a dot, the stem, a number and ".tmp". Earlier versions made one in
+// the other, and left "..", the stem and both endings.
+bool vkf__new_directory_is_temporary(const char *name, const char *stem, size_t stem_bytes);
+
 #endif

@@ -59,6 +59,14 @@ static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t 
     return VKF_OK;
 }
 
+static vkf_status write_at(upload *u, uint64_t element, const uint8_t *elements, uint64_t count)
+{
+    if (!u->to->buffer)
+        return VKF_OK;
+    return vkf__buffer_write_on(&u->flow, u->to->buffer, u->to->offset_bytes + element * u->element_bytes, elements,
+                                count * u->element_bytes);
+}
+
 // Uploads elements that are consecutive in the file and on the device.
 static vkf_status upload_run(upload *u, uint64_t from, uint64_t to, uint64_t count)
 {
@@ -67,9 +75,7 @@ static vkf_status upload_run(upload *u, uint64_t from, uint64_t to, uint64_t cou
         uint64_t part = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
         const uint8_t *elements = NULL;
         VKF_RETURN_IF_ERROR(load(u, from + first, part, u->chunk, &elements));
-        VKF_RETURN_IF_ERROR(vkf__buffer_write_on(&u->flow, u->to->buffer,
-                                                 u->to->offset_bytes + (to + first) * u->element_bytes, elements,
-                                                 part * u->element_bytes));
+        VKF_RETURN_IF_ERROR(write_at(u, to + first, elements, part));
     }
     return VKF_OK;
 }
@@ -88,9 +94,7 @@ static vkf_status upload_columns(upload *u, uint64_t from, uint64_t to_row, uint
             for (size_t row = 0; row < part; row++)
                 memcpy(u->chunk + (row * u->cols + col) * bytes, column + row * bytes, bytes);
         }
-        VKF_RETURN_IF_ERROR(vkf__buffer_write_on(&u->flow, u->to->buffer,
-                                                 u->to->offset_bytes + (to_row + first) * u->cols * bytes, u->chunk,
-                                                 (uint64_t)part * u->cols * bytes));
+        VKF_RETURN_IF_ERROR(write_at(u, (to_row + first) * u->cols, u->chunk, (uint64_t)part * u->cols));
     }
     return VKF_OK;
 }

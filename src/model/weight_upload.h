@@ -13,7 +13,8 @@ static inline uint64_t vkf__stored_row(const vkf__weight_slot *slot, uint32_t ro
     return ((uint64_t)(row / slot->part_rows) * slot->parts + slot->part) * slot->part_rows + row % slot->part_rows;
 }
 
-// Writes the tensor of a slot, whose type and shape were checked, as compact rows to the device. Statuses: FORMAT
+// Writes the tensor of a slot, whose type and shape were checked, as compact rows to the device; a tensor `to` without
+// a buffer has only a type, and all is read and checked for it. Statuses: FORMAT
 // (names an element that is not a finite number), OUT_OF_HOST_MEMORY, FILE, and those of vkf_buffer_write().
 VKF_MUST_CHECK vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *checkpoint,
                                              const vkf__stored_tensor *stored, const vkf__weight_slot *slot,

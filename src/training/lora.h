@@ -48,8 +48,8 @@ VKF_MUST_CHECK vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weig
 // lora_save.c: into a directory that is there, in PEFT's format, with all other parameters that train. Statuses: those
 // of vkf_trainer_save_adapter().
 VKF_MUST_CHECK vkf_status vkf__lora_save(const vkf__lora *lora, const char *directory);
-// Reads the matrices back; with `check` only sees whether it could. Statuses: FORMAT (a matrix is missing or has
-// another shape), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
+// Reads it back; with `check` everything is read and checked, and nothing changes. Statuses: FORMAT (a tensor is
+// missing, has another shape or is not finite), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
 VKF_MUST_CHECK vkf_status vkf__lora_load(const vkf__lora *lora, const char *directory, bool check);
 
 // Of a module's part: the weight, and the row of the file's B that `row` of this part's is.

@@ -1,8 +1,13 @@
 // Writes an adapter as PEFT does, and reads it back.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/system_file.h"
 #include "io/path.h"
 #include "io/safetensors.h"
 #include "model/adapter.h"
 #include "model/adapter_write.h"
+#include "model/finite.h"
 #include "model/model_kind.h"
 #include "training/lora.h"
 
@@ -104,8 +109,8 @@ static vkf_status read_saved(saving *s, size_t index, size_t at)
     float *values = s->values + s->used;
     if (slot->parts > 0 || slot->transposed || slot->as_row || strlen(item->name) >= VKF_WEIGHT_NAME_MAX)
         return vkf__fail(&s->lora->model->context->host, VKF_ERROR_UNSUPPORTED,
-                         "vkf_trainer_save_adapter: %s trains beside the adapter, and the model's file has it fused or "
-                         "transposed; freeze it, or save the whole with vkf_trainer_save()",
+                         "an adapter cannot be saved with %s, which trains beside it: the model's file has it fused or "
+                         "transposed; freeze it, or train without lora_rank",
                          item->name);
     s->saved[at] = (vkf__stored_tensor){
         .name = item->name,
@@ -134,6 +139,8 @@ vkf_status vkf__lora_save(const vkf__lora *lora, const char *directory)
 {
     vkf_status status = VKF_OK;
     const vkf_model *model = lora->model;
+    // Whoever finds the adapter finds its base by this. A directory of a source of files is none of the system's.
+    char *base = model->directory ? vkf__path_absolute(model->directory) : NULL;
     size_t saved = 0;
     saving s;
     VKF_TRY(saving_init(lora, &s));
@@ -146,30 +153,46 @@ vkf_status vkf__lora_save(const vkf__lora *lora, const char *directory)
         .rank = lora->rank,
         .alpha = lora->alpha,
         .fan_in_out = model->weights.trainable[lora->modules[0].trainable].slot.transposed,
-        .base = model->directory,
+        .base = base ? base : model->directory,
         .task = task_of(&model->config),
         .saved_modules = s.saved_modules,
         .saved_module_count = s.saved_count,
     };
     VKF_TRY(vkf__adapter_write(&model->context->host, directory, &config, s.pairs, lora->count, s.saved, saved));
 fail:
+    free(base); // malloc()'s own
     saving_free(&s);
     return status;
 }
 
 // ---- reading
 
-static vkf_status find_matrix(const vkf__lora *lora, const vkf__tensor_file *file, const char *name, uint32_t rows,
-                              uint32_t cols, const vkf__stored_tensor **out_tensor)
+static vkf_status fail_tensor(const vkf__lora *lora, const vkf__tensor_file *file, const char *name,
+                              const char *problem)
+{
+    return vkf__fail(&lora->model->context->host, VKF_ERROR_FORMAT, "%s: %s %s", vkf__tensor_file_path(file), problem,
+                     name);
+}
+
+static vkf_status find_tensor(const vkf__lora *lora, const vkf__tensor_file *file, const char *name, uint32_t rank,
+                              const uint32_t *shape, const vkf__stored_tensor **out_tensor)
 {
     const vkf__stored_tensor *found = vkf__tensor_file_find(file, name);
-    if (!found || found->type != VKF_STORED_F32 || found->rank != 2 || found->shape[0] != rows ||
-        found->shape[1] != cols)
-        return vkf__fail(&lora->model->context->host, VKF_ERROR_FORMAT,
-                         "%s: has no F32 matrix %s of %u rows and %u columns: it is another adapter",
-                         vkf__tensor_file_path(file), name, rows, cols);
+    bool same = found && found->type == VKF_STORED_F32 && found->rank == rank;
+    for (uint32_t d = 0; same && d < rank; d++)
+        same = found->shape[d] == shape[d];
     *out_tensor = found;
-    return VKF_OK;
+    return same ? VKF_OK
+                : fail_tensor(lora, file, name, "it is another adapter: it has no F32 tensor of this one's shape,");
+}
+
+static vkf_status read_tensor(const vkf__lora *lora, const vkf__tensor_file *file, const vkf__stored_tensor *tensor,
+                              float *out_values)
+{
+    VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, 0, tensor->size_bytes, out_values));
+    return vkf__all_finite(out_values, (size_t)tensor->count)
+               ? VKF_OK
+               : fail_tensor(lora, file, tensor->name, "an element is not a finite number in");
 }
 
 static vkf_status write_item(const vkf__parameter *item, const float *values)
@@ -178,15 +201,10 @@ static vkf_status write_item(const vkf__parameter *item, const float *values)
     return vkf_buffer_write(value.buffer, value.offset_bytes, values, value.size_bytes);
 }
 
-static vkf_status write_module(const vkf__lora *lora, const vkf__lora_module *m, const vkf__stored_tensor *const ab[2],
-                               float *file_order, float *values)
+static vkf_status write_b(const vkf__lora *lora, const vkf__lora_module *m, const float *file_order, float *values)
 {
-    const vkf__parameter *items = &lora->parameters->items[m->item];
-    VKF_RETURN_IF_ERROR(vkf__stored_read(ab[0], 0, ab[0]->size_bytes, file_order));
-    VKF_RETURN_IF_ERROR(write_item(&items[0], file_order));
-    VKF_RETURN_IF_ERROR(vkf__stored_read(ab[1], 0, ab[1]->size_bytes, file_order));
     for (uint32_t part = 0; part < m->parts; part++) {
-        const vkf__parameter *b = &items[1 + part];
+        const vkf__parameter *b = &lora->parameters->items[m->item + 1 + part];
         for (uint32_t row = 0; row < b->value.shape[0]; row++)
             memcpy(values + (size_t)row * lora->rank, file_order + vkf__lora_row(lora, m, part, row) * lora->rank,
                    lora->rank * sizeof(float));
@@ -201,16 +219,40 @@ static vkf_status load_module(const vkf__lora *lora, const vkf__lora_module *m, 
     vkf_status status = VKF_OK;
     const vkf__host *host = &lora->model->context->host;
     const uint32_t widest = m->in > m->out ? m->in : m->out;
-    const vkf__stored_tensor *ab[2];
+    const vkf__stored_tensor *a, *b;
     float *both = NULL;
-    VKF_TRY(find_matrix(lora, file, m->a_name, lora->rank, m->in, &ab[0]));
-    VKF_TRY(find_matrix(lora, file, m->b_name, m->out, lora->rank, &ab[1]));
-    if (check)
-        return VKF_OK;
+    VKF_TRY(find_tensor(lora, file, m->a_name, 2, (uint32_t[]){lora->rank, m->in}, &a));
+    VKF_TRY(find_tensor(lora, file, m->b_name, 2, (uint32_t[]){m->out, lora->rank}, &b));
     VKF_ALLOC(host, both, 2 * (size_t)widest * lora->rank);
-    VKF_TRY(write_module(lora, m, ab, both, both + (size_t)widest * lora->rank));
+    VKF_TRY(read_tensor(lora, file, a, both));
+    if (!check)
+        VKF_TRY(write_item(&lora->parameters->items[m->item], both));
+    VKF_TRY(read_tensor(lora, file, b, both));
+    if (!check)
+        VKF_TRY(write_b(lora, m, both, both + (size_t)widest * lora->rank));
 fail:
     vkf__free(host, both);
+    return status;
+}
+
+// A parameter that trained beside the adapter.
+static vkf_status load_saved(const vkf__lora *lora, size_t index, const vkf__tensor_file *file, bool check)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &lora->model->context->host;
+    const vkf__parameter *item = &lora->parameters->items[index];
+    const vkf__weight_slot *slot = &lora->model->weights.trainable[index].slot;
+    const vkf__stored_tensor *stored;
+    char name[VKF_LORA_TENSOR_MAX];
+    float *values = NULL;
+    (void)snprintf(name, sizeof name, VKF_ADAPTER_PREFIX "%s", item->name);
+    VKF_TRY(find_tensor(lora, file, name, slot->rank, slot->shape, &stored));
+    VKF_ALLOC(host, values, stored->count);
+    VKF_TRY(read_tensor(lora, file, stored, values));
+    if (!check)
+        VKF_TRY(write_item(item, values));
+fail:
+    vkf__free(host, values);
     return status;
 }
 
@@ -224,6 +266,9 @@ vkf_status vkf__lora_load(const vkf__lora *lora, const char *directory, bool che
     VKF_TRY(vkf__safetensors_open(host, path, &file));
     for (size_t i = 0; i < lora->count; i++)
         VKF_TRY(load_module(lora, &lora->modules[i], file, check));
+    for (size_t i = 0; i < lora->parameters->count; i++)
+        if (is_saved(lora, i))
+            VKF_TRY(load_saved(lora, i, file, check));
     VKF_TRY(vkf__tensor_file_check_unchanged(file));
 fail:
     vkf__tensor_file_close(&file);

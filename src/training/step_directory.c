@@ -18,6 +18,7 @@
 #define STEP "step-"
 #define REMOVED_STEP "." STEP
 #define MAX_COPIED_BYTES ((size_t)256 << 20) // of a tokenizer's file
+#define PATH_BYTES 4096
 
 // ---- the files of a model beside its weights
 
@@ -173,15 +174,15 @@ static vkf_status write_model(vkf_model *model, const char *to)
     return status;
 }
 
-vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__parameters *parameters, const vkf__train_state *state,
-                                const char *path)
+vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__lora *adapter, const vkf__parameters *parameters,
+                                const vkf__train_state *state, const char *path)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &model->context->host;
     vkf__new_directory directory = {0};
     char *file = NULL;
     VKF_TRY(vkf__new_directory_open(host, path, &directory));
-    VKF_TRY(write_model(model, directory.temporary));
+    VKF_TRY(adapter ? vkf__lora_save(adapter, directory.temporary) : write_model(model, directory.temporary));
     if (parameters) {
         VKF_TRY(vkf__path_join(host, directory.temporary, VKF_TRAIN_STATE_FILE, &file));
         VKF_TRY(vkf__checkpoint_save_state(parameters, state, file));
@@ -193,10 +194,16 @@ fail:
     return status;
 }
 
+bool vkf__training_is_there(const char *root, const char *name)
+{
+    char path[PATH_BYTES];
+    const int bytes = snprintf(path, sizeof path, "%s/%s/" VKF_TRAIN_STATE_FILE, root, name);
+    return bytes < (int)sizeof path && vkf__file_exists(path);
+}
+
 // ---- the directories of steps
 
-// Whether a name is that of a step's directory.
-static bool is_step(const char *name, uint64_t *out_step)
+bool vkf__is_step(const char *name, uint64_t *out_step)
 {
     const char *digits = name + strlen(STEP);
     if (strncmp(name, STEP, strlen(STEP)) != 0 || *digits == '\0' || strspn(digits, "0123456789") != strlen(digits) ||
@@ -220,7 +227,8 @@ static bool find_step(const char *root, uint64_t before, uint64_t *out_step)
     bool found = false;
     uint64_t step;
     for (const char *name; listing && (name = vkf__listing_next(listing));) {
-        if (!is_step(name, &step) || step >= before || (found && step < *out_step))
+        if (!vkf__is_step(name, &step) || step >= before || (found && step < *out_step) ||
+            !vkf__training_is_there(root, name))
             continue;
         *out_step = step;
         found = true;
@@ -256,10 +264,16 @@ fail:
     return status;
 }
 
+// Of one that was being made or removed.
 static bool is_left(const char *name)
 {
-    const char *end = strrchr(name, '.');
-    return strncmp(name, REMOVED_STEP, strlen(REMOVED_STEP)) == 0 && end > name && strcmp(end, ".tmp") == 0;
+    const char *stem = name + strspn(name, "."), *end = stem + strlen(STEP);
+    if (strncmp(stem, STEP, strlen(STEP)) != 0)
+        return false;
+    const size_t digits = strspn(end, "0123456789");
+    if (strncmp(end + digits, VKF_TEMPORARY_PREFIX, strlen(VKF_TEMPORARY_PREFIX)) == 0)
+        end += digits + strlen(VKF_TEMPORARY_PREFIX);
+    return vkf__new_directory_is_temporary(name, stem, (size_t)(end - stem));
 }
 
 vkf_status vkf__keep_steps(const vkf__host *host, const char *root, uint32_t most)

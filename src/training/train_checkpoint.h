@@ -1,12 +1,12 @@
-// What of a training is written to files: a model with its trained weights, in the form in which it was read, and
-// beside it what the optimiser and the counters were at.
+// What of a training is written to files: a model with its trained weights, in the form in which it was read, or an
+// adapter alone, and beside it what the optimiser and the counters were at.
 //
 // A checkpoint is a directory ROOT/step-NUMBER with both. It is there whole or not at all, whoever was killed while
 // making or removing it.
 #ifndef VKF_TRAINING_TRAIN_CHECKPOINT_H
 #define VKF_TRAINING_TRAIN_CHECKPOINT_H
 
-#include "training/parameters.h"
+#include "training/lora.h"
 
 typedef struct vkf__train_state {
     uint64_t step, skipped, examples, seed;
@@ -15,6 +15,7 @@ typedef struct vkf__train_state {
     double best;
     uint64_t best_step;
     uint64_t settings; // a hash of what must not change within a training
+    uint64_t base;     // a hash of the weights that an adapter is beside; 0: there is no adapter
 } vkf__train_state;
 
 // Writes a trainable model's tensors to one file, safetensors in F32: under the names and in the shapes of the file
@@ -23,31 +24,41 @@ typedef struct vkf__train_state {
 // in files of their own: save a directory), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
 VKF_MUST_CHECK vkf_status vkf__checkpoint_save_weights(vkf_model *model, const char *path);
 // Reads the weights of such a file, or of a directory as vkf__checkpoint_save() makes it, into a model of the same
-// configuration. All tensors are checked before the first is written. Further statuses: FORMAT (a tensor is missing,
-// has another shape or is not finite).
-VKF_MUST_CHECK vkf_status vkf__checkpoint_load_weights(vkf_model *model, const char *path);
+// configuration. With `check` everything is read and checked, and nothing changes. Further statuses: FORMAT (a tensor
+// is missing, has another shape or is not finite).
+VKF_MUST_CHECK vkf_status vkf__checkpoint_load_weights(vkf_model *model, const char *path, bool check);
 
-// Moments and counters, as one file. Loading fails without a change of anything unless the file is of a training of the
-// same parameters with the same `settings`, which *state has on entry. Statuses: FORMAT (the file is none of these, or
-// of another model; the message says in what), INVALID_ARGUMENT (other settings), FILE, OUT_OF_HOST_MEMORY, and those
-// of a transfer.
+// Moments and counters, as one file. Loading fails unless the file is of a training of the same parameters with the
+// same `settings` and `base`, which *state has on entry. With `check` all is read and checked, and nothing changes.
+// Statuses: FORMAT (the file is none of these, or of another model, or a moment is not finite; the message says in
+// what), INVALID_ARGUMENT (other settings), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
 VKF_MUST_CHECK vkf_status vkf__checkpoint_save_state(const vkf__parameters *parameters, const vkf__train_state *state,
                                                      const char *path);
-VKF_MUST_CHECK vkf_status vkf__checkpoint_load_state(const vkf__parameters *parameters, const char *path,
+VKF_MUST_CHECK vkf_status vkf__checkpoint_load_state(const vkf__parameters *parameters, const char *path, bool check,
                                                      vkf__train_state *inout_state);
+// The counters of a checkpoint's directory alone. Statuses: FORMAT, FILE, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__checkpoint_read_state(const vkf__host *host, const char *directory,
+                                                     vkf__train_state *out_state);
 
 #define VKF_TRAIN_STATE_FILE "training.safetensors"
 
 // Makes the directory `path`, which is not there or empty: the model's own directory once more, as far as a model needs
-// it, with the trained weights, and VKF_TRAIN_STATE_FILE where `parameters` is not NULL.
-VKF_MUST_CHECK vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__parameters *parameters,
-                                               const vkf__train_state *state, const char *path);
+// it, with the trained weights, or the adapter alone where `adapter` is not NULL; and VKF_TRAIN_STATE_FILE where
+// `parameters` is not NULL.
+VKF_MUST_CHECK vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__lora *adapter,
+                                               const vkf__parameters *parameters, const vkf__train_state *state,
+                                               const char *path);
+// Whether there is such a directory, by the file that nothing else has.
+bool vkf__training_is_there(const char *root, const char *name);
 
 // The path of a step's directory; vkf__free() releases it.
 VKF_MUST_CHECK vkf_status vkf__step_path(const vkf__host *host, const char *root, uint64_t step, char **out_path);
-// The last step that has a directory. False: there is none.
+// The last step that has a checkpoint. False: there is none.
 bool vkf__last_step(const char *root, uint64_t *out_step);
-// Removes the directories of all steps but the last `most`, and what killed processes left of others.
+// Whether a name is that of a step's directory.
+bool vkf__is_step(const char *name, uint64_t *out_step);
+// Removes the checkpoints of all steps but the last `most`, and what killed processes left of others. Directories that
+// are no checkpoints stay, whatever their names.
 VKF_MUST_CHECK vkf_status vkf__keep_steps(const vkf__host *host, const char *root, uint32_t most);
 
 // For the files beside this one: writes the tensors of `module` (0: the model's own), and from `source` (may be NULL)

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/path.h"
 #include "io/safetensors.h"
+#include "model/finite.h"
 #include "model/weight_names.h"
 #include "training/train_checkpoint.h"
 
@@ -15,13 +17,27 @@
 // ---- counters
 
 // The counters as numbers; floats are their bits, so that what is read is what was written.
-enum { FORMAT, MOMENTS, STEP, SKIPPED, EXAMPLES, SEED, LOSS_SCALE, COUNTED, BEST, BEST_STEP, SETTINGS, COUNTER_COUNT };
+enum {
+    FORMAT,
+    MOMENTS,
+    STEP,
+    SKIPPED,
+    EXAMPLES,
+    SEED,
+    LOSS_SCALE,
+    COUNTED,
+    BEST,
+    BEST_STEP,
+    SETTINGS,
+    BASE,
+    COUNTER_COUNT
+};
 
 static const char *const keys[COUNTER_COUNT] = {
     [FORMAT] = "vkformer.training", [MOMENTS] = "moments",       [STEP] = "step",
     [SKIPPED] = "skipped",          [EXAMPLES] = "examples",     [SEED] = "seed",
     [LOSS_SCALE] = "loss_scale",    [COUNTED] = "scale_counted", [BEST] = "best",
-    [BEST_STEP] = "best_step",      [SETTINGS] = "settings",
+    [BEST_STEP] = "best_step",      [SETTINGS] = "settings",     [BASE] = "base",
 };
 
 static void counters_of(const vkf__train_state *state, uint32_t moments, uint64_t out_counters[COUNTER_COUNT])
@@ -39,6 +55,7 @@ static void counters_of(const vkf__train_state *state, uint32_t moments, uint64_
     memcpy(&out_counters[BEST], &state->best, sizeof state->best);
     out_counters[BEST_STEP] = state->best_step;
     out_counters[SETTINGS] = state->settings;
+    out_counters[BASE] = state->base;
 }
 
 static vkf__train_state state_of(const uint64_t counters[COUNTER_COUNT])
@@ -52,6 +69,7 @@ static vkf__train_state state_of(const uint64_t counters[COUNTER_COUNT])
         .loss_scale_counted = (uint32_t)counters[COUNTED],
         .best_step = counters[BEST_STEP],
         .settings = counters[SETTINGS],
+        .base = counters[BASE],
     };
     memcpy(&state.loss_scale, &scale, sizeof scale);
     memcpy(&state.best, &counters[BEST], sizeof state.best);
@@ -78,6 +96,8 @@ static vkf_status read_counters(const vkf__host *host, const vkf__tensor_file *f
     json_t *metadata = vkf__tensor_file_metadata(file);
     for (int i = 0; i < COUNTER_COUNT; i++) {
         const char *text = json_string_value(json_object_get(metadata, keys[i]));
+        if (!text && i == BASE) // of before adapters were saved without their base
+            text = "0";
         if (!text || *text == '\0' || strspn(text, "0123456789") != strlen(text))
             return vkf__fail(host, VKF_ERROR_FORMAT, "%s: is not what a training was at: it does not say '%s'",
                              vkf__tensor_file_path(file), keys[i]);
@@ -195,6 +215,9 @@ static vkf_status check_counters(const vkf__parameters *p, const vkf__train_stat
     if (counters[SETTINGS] != state->settings)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: belongs to a training with other settings; give those, or begin anew", path);
+    if (counters[BASE] != state->base)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: is of an adapter of another model than this: load that one",
+                         path);
     if (counters[MOMENTS] != p->moments)
         return vkf__fail(host, VKF_ERROR_FORMAT,
                          "%s: has %" PRIu64 " moments to a parameter, and this optimiser keeps %u", path,
@@ -233,19 +256,27 @@ static vkf_status check_tensors(const vkf__host *host, const saving *s, const vk
     return VKF_OK;
 }
 
-static vkf_status read_moments(const saving *s, size_t index, const vkf__tensor_file *file)
+// With `check` they are only looked at.
+static vkf_status read_moments(const saving *s, size_t index, const vkf__tensor_file *file, bool check)
 {
+    const vkf__host *host = &s->parameters->model->context->host;
     const vkf__stored_tensor *from = vkf__tensor_file_find(file, s->names[index]);
     const vkf__span *to = &s->parameters->items[s->items[index]].moments;
     for (uint64_t done = 0; done < to->size_bytes; done += CHUNK_BYTES) {
         const uint64_t left = to->size_bytes - done, most = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        const uint64_t count = most / sizeof(float);
         VKF_RETURN_IF_ERROR(vkf__stored_read(from, done, most, s->chunk));
-        VKF_RETURN_IF_ERROR(vkf_buffer_write(to->buffer, to->offset_bytes + done, s->chunk, most));
+        if (vkf__first_not_finite(VKF_DTYPE_F32, s->chunk, count) < count)
+            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: a moment of %s is not a finite number",
+                             vkf__tensor_file_path(file), s->names[index]);
+        if (!check)
+            VKF_RETURN_IF_ERROR(vkf_buffer_write(to->buffer, to->offset_bytes + done, s->chunk, most));
     }
     return VKF_OK;
 }
 
-vkf_status vkf__checkpoint_load_state(const vkf__parameters *p, const char *path, vkf__train_state *inout_state)
+vkf_status vkf__checkpoint_load_state(const vkf__parameters *p, const char *path, bool check,
+                                      vkf__train_state *inout_state)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &p->model->context->host;
@@ -258,11 +289,28 @@ vkf_status vkf__checkpoint_load_state(const vkf__parameters *p, const char *path
     VKF_TRY(check_counters(p, inout_state, path, counters));
     VKF_TRY(check_tensors(host, &s, file));
     for (size_t i = 0; i < s.count; i++)
-        VKF_TRY(read_moments(&s, i, file));
+        VKF_TRY(read_moments(&s, i, file, check));
     VKF_TRY(vkf__tensor_file_check_unchanged(file));
-    *inout_state = state_of(counters);
+    if (!check)
+        *inout_state = state_of(counters);
 fail:
     vkf__tensor_file_close(&file);
     saving_free(&s);
+    return status;
+}
+
+vkf_status vkf__checkpoint_read_state(const vkf__host *host, const char *directory, vkf__train_state *out_state)
+{
+    vkf_status status = VKF_OK;
+    uint64_t counters[COUNTER_COUNT];
+    vkf__tensor_file *file = NULL;
+    char *path = NULL;
+    VKF_TRY(vkf__path_join(host, directory, VKF_TRAIN_STATE_FILE, &path));
+    VKF_TRY(vkf__safetensors_open(host, path, &file));
+    VKF_TRY(read_counters(host, file, counters));
+    *out_state = state_of(counters);
+fail:
+    vkf__tensor_file_close(&file);
+    vkf__free(host, path);
     return status;
 }

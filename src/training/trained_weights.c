@@ -304,7 +304,7 @@ static vkf_status check_all(const vkf_model *model, const vkf__model_source *sou
     return VKF_OK;
 }
 
-vkf_status vkf__checkpoint_load_weights(vkf_model *model, const char *path)
+vkf_status vkf__checkpoint_load_weights(vkf_model *model, const char *path, bool check)
 {
     vkf_status status = VKF_OK;
     vkf__model_source source = {0};
@@ -313,8 +313,11 @@ vkf_status vkf__checkpoint_load_weights(vkf_model *model, const char *path)
     for (size_t i = 0; i < model->weights.trainable_count; i++) {
         const vkf__trainable *t = &model->weights.trainable[i];
         const vkf__checkpoint *checkpoint = checkpoint_of(&source, t);
+        vkf_tensor to = t->tensor;
+        if (check)
+            to.buffer = NULL;
         VKF_TRY(vkf__upload_weight(model->context, checkpoint, vkf__checkpoint_find(checkpoint, t->slot.name), &t->slot,
-                                   &t->tensor));
+                                   &to));
     }
 fail:
     vkf__model_source_close(&source);

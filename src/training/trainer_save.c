@@ -1,13 +1,12 @@
 // Saves a trainer's checkpoint, and goes on from one.
 #include <string.h>
 
-#include "base/directories.h"
 #include "base/hash.h"
 #include "io/new_directory.h"
 #include "io/path.h"
 #include "training/trainer.h"
 
-#define ADAPTER_FOLDER "adapter"
+#define HASHED_BYTES 1024u // of either end of a parameter
 
 // What moments mean depends on it.
 static uint64_t settings_of(const vkf_trainer *t)
@@ -20,20 +19,29 @@ static uint64_t settings_of(const vkf_trainer *t)
 // Saved by a training whose gradients are not scaled.
 #define NO_SCALE 0.0f
 
-// The adapter lies in a folder of its own, so that loaders of the model do not take it for the whole.
-static vkf_status save_adapter(const vkf_trainer *t, const char *directory)
+static vkf_status hash_end(const vkf__span *value, uint64_t offset, uint64_t bytes, uint64_t *hash)
 {
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &t->context->host;
-    char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, ADAPTER_FOLDER, &path));
-    const int error = vkf__directory_make(path, 0777);
-    if (error != 0)
-        VKF_TRY(vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be made: %s", path, strerror(error)));
-    VKF_TRY(vkf__lora_save(&t->lora, path));
-fail:
-    vkf__free(host, path);
-    return status;
+    uint8_t end[HASHED_BYTES];
+    VKF_RETURN_IF_ERROR(vkf_buffer_read(value->buffer, value->offset_bytes + offset, end, bytes));
+    *hash = vkf__hash(*hash, end, (size_t)bytes);
+    return VKF_OK;
+}
+
+// Tells the model that an adapter is beside from others, which would take the adapter as well: both ends of each of its
+// parameters that do not train. 0 without an adapter.
+static vkf_status hash_base(const vkf_trainer *t, uint64_t *out_hash)
+{
+    uint64_t hash = t->lora.count > 0 ? VKF_HASH_SEED : 0;
+    for (size_t i = 0; t->lora.count > 0 && i < t->model->weights.trainable_count; i++) {
+        const vkf__span value = vkf__span_of(&t->parameters.items[i].value);
+        const uint64_t bytes = value.size_bytes < HASHED_BYTES ? value.size_bytes : HASHED_BYTES;
+        if (vkf__present(&t->parameters.items[i].gradient))
+            continue;
+        VKF_RETURN_IF_ERROR(hash_end(&value, 0, bytes, &hash));
+        VKF_RETURN_IF_ERROR(hash_end(&value, value.size_bytes - bytes, bytes, &hash));
+    }
+    *out_hash = hash;
+    return VKF_OK;
 }
 
 vkf_status vkf__trainer_save_adapter(vkf_trainer *t, const char *directory)
@@ -53,20 +61,21 @@ fail:
 
 vkf_status vkf__trainer_save(vkf_trainer *t, const char *directory)
 {
-    vkf_status status = VKF_OK;
-    vkf__new_directory made = {0};
     vkf__train_state state = t->state;
     state.settings = settings_of(t);
     if (!vkf__trainer_scales(t))
         state.loss_scale = NO_SCALE;
-    VKF_TRY(vkf__new_directory_open(&t->context->host, directory, &made));
-    VKF_TRY(vkf__checkpoint_save(t->model, &t->parameters, &state, made.temporary));
-    if (t->lora.count > 0)
-        VKF_TRY(save_adapter(t, made.temporary));
-    VKF_TRY(vkf__new_directory_commit(&made));
-fail:
-    vkf__new_directory_discard(&made);
-    return status;
+    VKF_RETURN_IF_ERROR(hash_base(t, &state.base));
+    return vkf__checkpoint_save(t->model, t->lora.count > 0 ? &t->lora : NULL, &t->parameters, &state, directory);
+}
+
+// Everything is checked before the first of it is loaded, so that a trainer is refused a checkpoint as a whole.
+static vkf_status load(vkf_trainer *t, const char *directory, const char *state_path, bool check,
+                       vkf__train_state *state)
+{
+    VKF_RETURN_IF_ERROR(t->lora.count > 0 ? vkf__lora_load(&t->lora, directory, check)
+                                          : vkf__checkpoint_load_weights(t->model, directory, check));
+    return vkf__checkpoint_load_state(&t->parameters, state_path, check, state);
 }
 
 vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
@@ -74,15 +83,11 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     vkf_status status = VKF_OK;
     const vkf__host *host = &t->context->host;
     vkf__train_state state = {.settings = settings_of(t)};
-    char *path = NULL, *adapter = NULL;
+    char *path = NULL;
+    VKF_TRY(hash_base(t, &state.base));
     VKF_TRY(vkf__path_join(host, directory, VKF_TRAIN_STATE_FILE, &path));
-    VKF_TRY(vkf__path_join(host, directory, ADAPTER_FOLDER, &adapter));
-    if (t->lora.count > 0)
-        VKF_TRY(vkf__lora_load(&t->lora, adapter, true));
-    VKF_TRY(vkf__checkpoint_load_state(&t->parameters, path, &state));
-    VKF_TRY(vkf__checkpoint_load_weights(t->model, directory));
-    if (t->lora.count > 0)
-        VKF_TRY(vkf__lora_load(&t->lora, adapter, false));
+    VKF_TRY(load(t, directory, path, true, &state));
+    VKF_TRY(load(t, directory, path, false, &state));
     if (!vkf__trainer_scales(t) || state.loss_scale == NO_SCALE)
         state.loss_scale = vkf__trainer_first_scale(t);
     t->state = state;
@@ -90,7 +95,6 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     if (t->exchange)
         t->exchange->mark = -1;
 fail:
-    vkf__free(host, adapter);
     vkf__free(host, path);
     return status;
 }

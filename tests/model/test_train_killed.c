@@ -37,7 +37,7 @@ static void write_steps(const char *directory, const char *root, uint64_t first,
         if (write(ready, "", 1) != 1 ||
             vkf_buffer_write(bias->buffer, p.items[0].value.offset_bytes, &value, sizeof value) != VKF_OK ||
             vkf__step_path(&gpu.context->host, root, state.step, &path) != VKF_OK ||
-            vkf__checkpoint_save(model, &p, &state, path) != VKF_OK ||
+            vkf__checkpoint_save(model, NULL, &p, &state, path) != VKF_OK ||
             vkf__keep_steps(&gpu.context->host, root, KEPT) != VKF_OK)
             _exit(1);
         vkf__free(&gpu.context->host, path);
@@ -84,6 +84,19 @@ static size_t check_steps(const char *root)
     }
     vkf__listing_close(listing);
     return count;
+}
+
+// Removing older steps removes what killed processes have left as well.
+static void check_nothing_left(const char *root)
+{
+    vkf__host host;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
+    assert_int_equal(vkf__keep_steps(&host, root, KEPT), VKF_OK);
+    vkf__listing *listing = vkf__listing_open(root);
+    for (const char *name; (name = vkf__listing_next(listing));)
+        if (strncmp(name, "step-", 5) != 0)
+            fail_msg("%s is left", name);
+    vkf__listing_close(listing);
 }
 
 static void kill_one(const char *directory, const char *root, uint64_t first, int saves, long after_ns)
@@ -134,6 +147,7 @@ static void test_a_killed_process_leaves_whole_checkpoints(void **state)
         assert_true(vkf__last_step(root.path, &step) == (count > 0));
     }
     assert_true(most >= KEPT && step >= (uint64_t)kills - 2); // there was something to break
+    check_nothing_left(root.path);
     vkf__listing *listing = vkf__listing_open(root.path);
     for (const char *name; (name = vkf__listing_next(listing));)
         vkf__directory_remove_unheld(root.path, name);

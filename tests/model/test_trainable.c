@@ -113,9 +113,9 @@ static void check_directory(vkf_test_gpu *gpu, const char *source)
     vkf_model *model = vkf_test_load_trainable(gpu, source);
     vkf_test_directory_make(&directory);
     join(saved, directory.path, "saved");
-    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
     visit_folders(saved, source);
-    vkf_test_must(gpu, vkf__checkpoint_load_weights(model, saved));
+    vkf_test_must(gpu, vkf__checkpoint_load_weights(model, saved, false));
     vkf_model_destroy(&model);
     model = vkf_test_load_pretrained(gpu, saved, VKF_MODEL_PRECISION_F32);
     vkf_model_destroy(&model);
@@ -260,7 +260,7 @@ static void test_config_says_f32_where_it_said_another(void **state)
     vkf_test_write_file(vkf_test_path(&from, "model.safetensors"), weights, bytes);
     vkf_model *model = vkf_test_load_trainable(gpu, from.path);
     join(saved, to.path, "saved");
-    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
     join(path, saved, "config.json");
     char *after = vkf_test_read_file(path, &bytes);
     assert_non_null(strstr(after, "\"torch_dtype\": \"float32\""));
@@ -322,8 +322,8 @@ static void check_trained(vkf_test_gpu *gpu, const char *source)
     vkf_test_directory_make(&directory);
     join(saved, directory.path, "saved");
     train(model);
-    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
-    vkf_test_must(gpu, vkf__checkpoint_load_weights(again, saved));
+    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
+    vkf_test_must(gpu, vkf__checkpoint_load_weights(again, saved, false));
     assert_same_weights(model, again);
     vkf_model_destroy(&again);
     again = vkf_test_load_trainable(gpu, saved);
@@ -361,14 +361,14 @@ static void test_models_without_a_directory_are_saved(void **state)
     vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &model));
     train(model);
     join(saved, directory.path, "saved");
-    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
     vkf_model_destroy(&model);
     vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &model));
     vkf_model *again = NULL;
     join(path, saved, "model.safetensors");
     vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &again));
     train(model);
-    vkf_test_must(gpu, vkf__checkpoint_load_weights(again, path));
+    vkf_test_must(gpu, vkf__checkpoint_load_weights(again, path, false));
     assert_same_weights(model, again);
     vkf_model_destroy(&again);
     vkf_model_destroy(&model);
@@ -409,7 +409,7 @@ static void test_sessions_read_the_weights_of_the_time(void **state)
     assert_true(vkf_test_mismatches(trained, plain, count, 1e-3, 1e-3) > 0);
     vkf_test_directory_make(&directory);
     join(saved, directory.path, "saved");
-    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, saved));
+    vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
     other = vkf_test_load_pretrained(gpu, saved, VKF_MODEL_PRECISION_F32);
     logits_of(gpu, other, plain);
     assert_close(trained, plain, count, 1e-5, 1e-5, "logits of what was saved");
@@ -440,7 +440,7 @@ static void refuse_state(vkf_test_gpu *gpu, vkf_model *model, const char *const 
     vkf__parameters p;
     vkf__train_state state = {.settings = settings};
     vkf_test_must(gpu, vkf__parameters_create(model, patterns, 1, moments, &p));
-    assert_int_equal(vkf__checkpoint_load_state(&p, path, &state), expected);
+    assert_int_equal(vkf__checkpoint_load_state(&p, path, false, &state), expected);
     if (!strstr(gpu->last_error, sentence))
         fail_msg("%s", gpu->last_error);
     assert_int_equal(state.step, 0);
@@ -465,7 +465,7 @@ static void test_state_comes_back_to_its_own_training_alone(void **state)
     vkf_test_fill_ranges(&p, true, 3);
     vkf_test_must(gpu, vkf__checkpoint_save_state(&p, &sample, path));
     vkf_test_must(gpu, vkf__parameters_create(model, of_layer, 1, 2, &again));
-    vkf_test_must(gpu, vkf__checkpoint_load_state(&again, path, &read));
+    vkf_test_must(gpu, vkf__checkpoint_load_state(&again, path, false, &read));
     assert_memory_equal(&read, &sample, sizeof read);
     for (size_t i = 0; i < p.count; i++) {
         const vkf__span *a = &p.items[i].moments, *b = &again.items[i].moments;
@@ -533,9 +533,9 @@ static void test_failures_of_host_memory_leave_nothing(void **state)
         vkf__train_state read = {0};
         host->allocator = (vkf_allocator){allocate_or_fail, release, &left};
         status = vkf__parameters_create(model, patterns, 1, 2, &p);
-        status = status == VKF_OK ? vkf__checkpoint_save(model, &p, &read, saved) : status;
-        status = status == VKF_OK ? vkf__checkpoint_load_state(&p, file, &read) : status;
-        status = status == VKF_OK ? vkf__checkpoint_load_weights(model, saved) : status;
+        status = status == VKF_OK ? vkf__checkpoint_save(model, NULL, &p, &read, saved) : status;
+        status = status == VKF_OK ? vkf__checkpoint_load_state(&p, file, false, &read) : status;
+        status = status == VKF_OK ? vkf__checkpoint_load_weights(model, saved, false) : status;
         vkf__parameters_free(&p);
         host->allocator = before;
         assert_true(status == VKF_OK || status == VKF_ERROR_OUT_OF_HOST_MEMORY);

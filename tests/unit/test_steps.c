@@ -14,7 +14,16 @@ static void make(scratch_directory *scratch, const char *name)
 {
     char file[128];
     assert_int_equal(vkf__directory_make(scratch_path(scratch, name), 0777), 0);
-    (void)snprintf(file, sizeof file, "%s/model.safetensors", name);
+    (void)snprintf(file, sizeof file, "%s/" VKF_TRAIN_STATE_FILE, name);
+    scratch_write(scratch, file, "x", 1);
+}
+
+// A directory of somebody's, which only has such a name.
+static void make_foreign(scratch_directory *scratch, const char *name)
+{
+    char file[128];
+    assert_int_equal(vkf__directory_make(scratch_path(scratch, name), 0777), 0);
+    (void)snprintf(file, sizeof file, "%s/notes", name);
     scratch_write(scratch, file, "x", 1);
 }
 
@@ -47,6 +56,7 @@ static void test_last_step_is_the_greatest_number(void **state)
     make(scratch, "step-9");
     make(scratch, "step-10");
     make(scratch, "step-0");
+    make_foreign(scratch, "step-11");
     assert_true(vkf__last_step(scratch->path, &step));
     assert_int_equal(step, 10);
     remove_all(scratch);
@@ -57,18 +67,30 @@ static void test_keep_steps_removes_older_ones_and_what_was_left(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
+    // The last is what an earlier version left.
     static const char *const gone[] = {"step-1", "step-9", ".step-0123456789abcdef.tmp",
-                                       ".step-7.vkformer-0123456789abcdef.tmp"};
-    static const char *const kept[] = {"step-10", "step-100", "step-x", "best", ".step-7"};
+                                       ".step-7.vkformer-0123456789abcdef.tmp",
+                                       "..step-7.vkformer-0123456789abcdef.tmp.vkformer-fedcba9876543210.tmp"};
+    static const char *const kept[] = {"step-10",
+                                       "step-100",
+                                       "step-x",
+                                       "best",
+                                       ".step-7",
+                                       ".step-7.tmp",
+                                       "..step-7.vkformer-0123456789abcdef.tmp",
+                                       ".step-7.vkformer-0123456789abcde.tmp",
+                                       ".best.vkformer-0123456789abcdef.tmp"};
     for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
         make(scratch, gone[i]);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         make(scratch, kept[i]);
+    make_foreign(scratch, "step-2");
     assert_int_equal(vkf__keep_steps(&recording.host, scratch->path, 2), VKF_OK);
     for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
         assert_false(is_there(scratch, gone[i]));
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         assert_true(is_there(scratch, kept[i]));
+    assert_true(is_there(scratch, "step-2/notes"));
     assert_int_equal(recording.live, 0);
     assert_int_equal(recording.messages, 0);
     remove_all(scratch);
