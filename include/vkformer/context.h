@@ -66,7 +66,9 @@ typedef enum vkf_queue_priority {
 #define VKF_UUID_SIZE 16
 
 typedef enum vkf_device_choice_kind {
-    VKF_CHOOSE_BEST = 0, // discrete, then integrated, then virtual, then CPU; the first of the best kind
+    // Discrete, then integrated, then virtual, then CPU; of one type that with the most usable kernels, and of equals that
+    // with the most memory.
+    VKF_CHOOSE_BEST = 0,
     VKF_CHOOSE_INDEX,
     VKF_CHOOSE_NAME, // a case-insensitive part of the device's name; must match exactly one kind of name
     VKF_CHOOSE_UUID,

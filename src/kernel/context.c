@@ -102,6 +102,18 @@ static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
     };
 }
 
+static vkf_status choose_device(const vkf__host *host, const device_list *list, const vkf_device_choice *choice,
+                                uint32_t *out_index)
+{
+    uint32_t kernels[MAX_DEVICES];
+    for (uint32_t i = 0; i < list->count; i++) {
+        vkf__caps caps = list->caps[i];
+        caps.traits = vkf__traits_of(&caps);
+        kernels[i] = vkf__kernels_usable(&caps);
+    }
+    return vkf__caps_choose(host, list->caps, kernels, list->count, choice, out_index);
+}
+
 static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
 {
     vkf_status status = VKF_OK;
@@ -114,7 +126,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         VKF_TRY(vkf__device_plan_make_external(&context->host, &list.caps[0], &wishes, desc->external, &plan));
         VKF_TRY(vkf__device_init_external(&context->device, &context->instance, &plan, desc->external));
     } else {
-        VKF_TRY(vkf__caps_choose(&context->host, list.caps, list.count, &desc->device, &index));
+        VKF_TRY(choose_device(&context->host, &list, &desc->device, &index));
         VKF_TRY(vkf__device_plan_make(&context->host, &list.caps[index], &wishes, &plan));
         VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan));
     }

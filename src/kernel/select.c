@@ -149,6 +149,23 @@ bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, con
     return why == NULL;
 }
 
+const vkf__config *vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why)
+{
+    for (uint32_t i = 0; i < kernel->config_count; i++) {
+        if (vkf__kernel_supported(caps, kernel, &kernel->configs[i], out_why))
+            return &kernel->configs[i];
+    }
+    return NULL;
+}
+
+uint32_t vkf__kernels_usable(const vkf__caps *caps)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        count += vkf__kernel_usable(caps, vkf__kernel_at(i), NULL) != NULL;
+    return count;
+}
+
 // The most elements that the kernel's texel buffers may hold.
 static uint64_t texel_limit(const vkf__caps *caps, const vkf__kernel *kernel)
 {

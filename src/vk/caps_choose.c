@@ -60,14 +60,42 @@ static bool contains_ignoring_case(const char *text, const char *part)
     return false;
 }
 
-static vkf_status choose_best(const vkf__host *host, const vkf__caps *candidates, uint32_t count, uint32_t *out_index)
+static uint64_t device_memory(const vkf__caps *caps)
 {
-    char text[LIST_TEXT_SIZE];
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
+        bytes +=
+            caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT ? caps->memory.memoryHeaps[i].size : 0;
+    return bytes;
+}
+
+static bool better(const vkf__caps *candidates, const uint32_t *kernels, uint32_t one, uint32_t other)
+{
+    const int rank = type_rank(candidates[one].type), other_rank = type_rank(candidates[other].type);
+    if (rank != other_rank)
+        return rank > other_rank;
+    if (kernels && kernels[one] != kernels[other])
+        return kernels[one] > kernels[other];
+    return device_memory(&candidates[one]) > device_memory(&candidates[other]);
+}
+
+// The best of `type` (NULL: of any); UINT32_MAX where none can be used. Of equals it is the first.
+static uint32_t find_best(const vkf__caps *candidates, const uint32_t *kernels, uint32_t count,
+                          const vkf_device_type *type)
+{
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++)
-        if (usable(&candidates[i]) &&
-            (best == UINT32_MAX || type_rank(candidates[i].type) > type_rank(candidates[best].type)))
+        if (usable(&candidates[i]) && (!type || candidates[i].type == *type) &&
+            (best == UINT32_MAX || better(candidates, kernels, i, best)))
             best = i;
+    return best;
+}
+
+static vkf_status choose_best(const vkf__host *host, const vkf__caps *candidates, const uint32_t *kernels,
+                              uint32_t count, uint32_t *out_index)
+{
+    char text[LIST_TEXT_SIZE];
+    const uint32_t best = find_best(candidates, kernels, count, NULL);
     if (best == UINT32_MAX)
         return vkf__fail(host, VKF_ERROR_NO_DEVICE,
                          "no device has Vulkan 1.1 and a compute queue: update the driver; there is %s",
@@ -128,23 +156,22 @@ static vkf_status choose_uuid(const vkf__host *host, const vkf__caps *candidates
                      list_text(candidates, count, text));
 }
 
-static vkf_status choose_type(const vkf__host *host, const vkf__caps *candidates, uint32_t count, vkf_device_type type,
-                              uint32_t *out_index)
+static vkf_status choose_type(const vkf__host *host, const vkf__caps *candidates, const uint32_t *kernels,
+                              uint32_t count, vkf_device_type type, uint32_t *out_index)
 {
     char text[LIST_TEXT_SIZE];
     if (type_rank(type) == 0)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%d is no device type", (int)type);
-    for (uint32_t i = 0; i < count; i++) {
-        if (candidates[i].type == type && usable(&candidates[i])) {
-            *out_index = i;
-            return VKF_OK;
-        }
-    }
-    return vkf__fail(host, VKF_ERROR_NO_DEVICE, "no device of type %s has Vulkan 1.1 and a compute queue; there is %s",
-                     type_name(type), list_text(candidates, count, text));
+    const uint32_t best = find_best(candidates, kernels, count, &type);
+    if (best == UINT32_MAX)
+        return vkf__fail(host, VKF_ERROR_NO_DEVICE,
+                         "no device of type %s has Vulkan 1.1 and a compute queue; there is %s", type_name(type),
+                         list_text(candidates, count, text));
+    *out_index = best;
+    return VKF_OK;
 }
 
-vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
+vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, const uint32_t *kernels, uint32_t count,
                             const vkf_device_choice *choice, uint32_t *out_index)
 {
     if (count == 0)
@@ -153,7 +180,7 @@ vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, 
                          "check that this user may open the GPU");
     switch (choice->kind) {
     case VKF_CHOOSE_BEST:
-        return choose_best(host, candidates, count, out_index);
+        return choose_best(host, candidates, kernels, count, out_index);
     case VKF_CHOOSE_INDEX:
         return choose_index(host, candidates, count, choice->index, out_index);
     case VKF_CHOOSE_NAME:
@@ -161,7 +188,7 @@ vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, 
     case VKF_CHOOSE_UUID:
         return choose_uuid(host, candidates, count, choice->uuid, out_index);
     case VKF_CHOOSE_TYPE:
-        return choose_type(host, candidates, count, choice->type, out_index);
+        return choose_type(host, candidates, kernels, count, choice->type, out_index);
     }
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%d is no way of choosing a device", (int)choice->kind);
 }

@@ -20,21 +20,28 @@ static void assert_refused(const vkf__caps *candidates, uint32_t count, vkf_devi
     message_record record;
     vkf__host host = recording_host(&record);
     uint32_t index = 77;
-    assert_int_equal(vkf__caps_choose(&host, candidates, count, &choice, &index), status);
+    assert_int_equal(vkf__caps_choose(&host, candidates, NULL, count, &choice, &index), status);
     assert_int_equal(index, 77);
     assert_int_equal(record.count, 1);
     assert_said(&record, said);
 }
 
-static void assert_chosen(const vkf__caps *candidates, uint32_t count, vkf_device_choice choice, uint32_t expected)
+// `kernels` may be NULL.
+static void assert_chosen_by(const vkf__caps *candidates, const uint32_t *kernels, uint32_t count,
+                             vkf_device_choice choice, uint32_t expected)
 {
     message_record record;
     vkf__host host = recording_host(&record);
     uint32_t index = 77;
-    vkf_status status = vkf__caps_choose(&host, candidates, count, &choice, &index);
+    vkf_status status = vkf__caps_choose(&host, candidates, kernels, count, &choice, &index);
     if (status != VKF_OK)
         fail_msg("status %d: %s", (int)status, record.text);
     assert_int_equal(index, expected);
+}
+
+static void assert_chosen(const vkf__caps *candidates, uint32_t count, vkf_device_choice choice, uint32_t expected)
+{
+    assert_chosen_by(candidates, NULL, count, choice, expected);
 }
 
 static void test_caps_choose_best_by_type(void **state)
@@ -53,7 +60,34 @@ static void test_caps_choose_best_by_type(void **state)
     candidates[VIRTUAL].type = VKF_DEVICE_TYPE_OTHER;
     assert_chosen(candidates, CANDIDATES, best, CPU);
     candidates[CPU].type = VKF_DEVICE_TYPE_OTHER;
-    assert_chosen(candidates, CANDIDATES, best, 0);
+    assert_chosen(candidates, CANDIDATES, best, INTEGRATED); // which has the most memory
+}
+
+// Two rasterisers, or two GPUs: the driver's order says nothing about them.
+static void test_caps_choose_among_equals(void **state)
+{
+    const vkf_device_choice ways[] = {{0}, {.kind = VKF_CHOOSE_TYPE, .type = VKF_DEVICE_TYPE_CPU}};
+    const struct {
+        uint32_t kernels[3];
+        uint64_t bytes[3];
+        uint32_t expected;
+    } rows[] = {
+        {{178, 287, 287}, {8, 8, 8}, 1}, {{287, 178, 287}, {8, 8, 8}, 0}, {{9, 8, 7}, {1, 2, 3}, 0},
+        {{9, 9, 7}, {1, 2, 3}, 1},       {{9, 9, 9}, {2, 3, 2}, 1},       {{5, 5, 5}, {4, 4, 4}, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf__caps candidates[4] = {cpu_caps(), cpu_caps(), cpu_caps(), rich_caps("other", VKF_DEVICE_TYPE_OTHER)};
+        const uint32_t kernels[4] = {rows[i].kernels[0], rows[i].kernels[1], rows[i].kernels[2], 500};
+        for (size_t c = 0; c < 3; c++)
+            candidates[c].memory = (VkPhysicalDeviceMemoryProperties){
+                .memoryHeapCount = 2,
+                .memoryHeaps = {{.size = 100 - rows[i].bytes[c]}, // the host's
+                                {.size = rows[i].bytes[c], .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+            };
+        for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
+            assert_chosen_by(candidates, kernels, 4, ways[w], rows[i].expected);
+    }
 }
 
 static void test_caps_choose_best_passes_over_unusable(void **state)
@@ -199,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_caps_queue_family_prefers_compute_alone),
         cmocka_unit_test(test_caps_choose_best_by_type),
+        cmocka_unit_test(test_caps_choose_among_equals),
         cmocka_unit_test(test_caps_choose_best_passes_over_unusable),
         cmocka_unit_test(test_caps_choose_no_candidates),
         cmocka_unit_test(test_caps_choose_index),

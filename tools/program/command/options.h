@@ -118,6 +118,8 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
 
 // Opens a context as the options say. Errors have been printed. `common` must outlive the context.
 VKF_MUST_CHECK vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context);
+// The same, and where stderr is a terminal a line there says which device it is.
+VKF_MUST_CHECK vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context **out_context);
 
 // The exit code of the command: `code`, or VKF_EXIT_FAILED when validation layers reported something.
 int vkf_common_exit_code(const vkf_common_options *common, int code);

@@ -9,6 +9,7 @@
 #include "command/commands.h"
 #include "dump/dump.h"
 #include "dump/number_check.h"
+#include "system/terminal.h"
 
 struct vkf_message_log {
     atomic_uint validation_messages;
@@ -108,6 +109,16 @@ vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_
     if (status == VKF_OK && (common->numbers || common->dump))
         status = vkf_context_set_probe(*out_context, take_output, (void *)common);
     return status;
+}
+
+vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context **out_context)
+{
+    vkf_device_info info;
+    VKF_RETURN_IF_ERROR(vkf_open_context(common, out_context));
+    vkf_context_device_info(*out_context, &info);
+    if (vkf_is_terminal(VKF_STANDARD_ERROR))
+        fprintf(stderr, "device %u: %s\n", info.index, info.name);
+    return VKF_OK;
 }
 
 int vkf_common_exit_code(const vkf_common_options *common, int code)

@@ -230,7 +230,7 @@ static bool embed(const vkf_embed_options *options)
     vkf_embed_state state = {.options = options};
     vkf_context *context = NULL;
     vkf_embedder *embedder = NULL;
-    bool done = vkf_embed_collect(&state) && vkf_open_context(&options->common, &context) == VKF_OK;
+    bool done = vkf_embed_collect(&state) && vkf_open_context_aloud(&options->common, &context) == VKF_OK;
     if (done) {
         const vkf_embedder_desc desc = {
             .directory = options->model_directory,

@@ -67,7 +67,7 @@ bool vkf_run_encoder(const run_options *options)
         .adapter_directory = options->adapter,
         .max_batch = 1,
     };
-    if (vkf_open_context(&options->common, &context) != VKF_OK)
+    if (vkf_open_context_aloud(&options->common, &context) != VKF_OK)
         return false;
     vkf_status status = vkf_embedder_create(context, &desc, &embedder);
     if (status != VKF_OK)

@@ -81,7 +81,7 @@ static bool open_context(generation *g)
     vkf_common_options common = g->options->common;
     if (is_ranks(g))
         common.device = vkf_ranked_device(&g->options->ranks, &g->options->common);
-    return vkf_open_context(&common, &g->context) == VKF_OK;
+    return vkf_open_context_aloud(&common, &g->context) == VKF_OK;
 }
 
 static bool load(generation *g)

@@ -65,7 +65,7 @@ static json_t *describe(const run_prediction *p, uint32_t index)
 static bool load(run_prediction *p)
 {
     const run_options *options = p->options;
-    if (vkf_open_context(&options->common, &p->context) != VKF_OK)
+    if (vkf_open_context_aloud(&options->common, &p->context) != VKF_OK)
         return false;
     const vkf_embedder_desc desc = {
         .directory = options->model_directory,

@@ -171,7 +171,7 @@ bool vkf_run_prepare(const run_options *options, run_state *out_state)
     *state = (run_state){.options = options};
     state->source = vkf_run_source(options);
     double start_ms = vkf_now_ms();
-    if (vkf_open_context(&options->common, &state->context) != VKF_OK)
+    if (vkf_open_context_aloud(&options->common, &state->context) != VKF_OK)
         return false;
     state->timing.context_ms = vkf_now_ms() - start_ms;
     return load_model(state) && vkf_run_make_batches(state, 1);

@@ -168,7 +168,7 @@ static vkf_status open_all(vkf_train_run *run)
 {
     if (vkf_train_leads(run))
         VKF_RETURN_IF_ERROR(vkf_train_settle_directory(run->options));
-    VKF_RETURN_IF_ERROR(vkf_open_context(&run->options->common, &run->context));
+    VKF_RETURN_IF_ERROR(vkf_open_context_aloud(&run->options->common, &run->context));
     VKF_RETURN_IF_ERROR(load_model(run));
     VKF_RETURN_IF_ERROR(open_examples(run));
     return make_trainer(run);
