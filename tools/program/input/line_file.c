@@ -1,6 +1,10 @@
 // Keeps a window of the file, and moves it to where a line is wanted.
 #include "input/line_file.h"
 
+#include <inttypes.h>
+
+#define MOST_SKIPPED_BYTES (UINT64_C(64) << 20) // of a line that is too long, in which its end is looked for
+
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
 // Reads a piece behind the window. *out_got is 0 at the end of the file.
@@ -31,11 +35,17 @@ static void move_window(vkf_line_file *file, uint64_t offset)
 }
 
 // Goes on behind the window, where no newline was, without keeping what it reads.
-static vkf_status skip_line(vkf_line_file *file, size_t piece_bytes, vkf_file_line *out_line)
+static vkf_status skip_line(vkf_line_file *file, uint64_t offset, size_t piece_bytes, vkf_file_line *out_line)
 {
+    const uint64_t most = file->max_line_bytes + MOST_SKIPPED_BYTES;
     size_t got = 0;
     const char *end = NULL;
     do {
+        if (file->window_offset + file->window_bytes - offset > most)
+            return vkf__fail(file->host, VKF_ERROR_FORMAT,
+                             "%s: the line that begins at byte %" PRIu64 " does not end within %" PRIu64
+                             " bytes: this is no file of lines",
+                             vkf__file_path(file->file), offset + 1, most);
         move_window(file, file->window_offset + file->window_bytes);
         VKF_RETURN_IF_ERROR(append_piece(file, piece_bytes, &got));
         end = got > 0 ? memchr(file->window, '\n', got) : NULL;
@@ -75,7 +85,7 @@ vkf_status vkf_line_file_read(vkf_line_file *file, uint64_t offset, size_t piece
             return VKF_OK;
         }
         if (file->window_bytes - begin > file->max_line_bytes + 1) // one byte may be a carriage return
-            return skip_line(file, piece_bytes, out_line);
+            return skip_line(file, offset, piece_bytes, out_line);
         move_window(file, offset);
         begin = 0;
         searched = file->window_bytes;

@@ -29,7 +29,8 @@ VKF_MUST_CHECK vkf_status vkf_line_file_open(const vkf__host *host, const char *
 
 // Reads the line that begins at the offset, in pieces of piece_bytes: large ones to go through the file, small ones
 // for lines here and there. *out_at_end is set where no line begins. A line ends in a newline, with or without a
-// carriage return before it, or at the end of the file. Statuses: FILE, OUT_OF_HOST_MEMORY.
+// carriage return before it, or at the end of the file. Statuses: FILE, FORMAT (a line goes on for 64 MiB beyond
+// max_line_bytes: who knows where a sparse file ends), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_line_file_read(vkf_line_file *file, uint64_t offset, size_t piece_bytes,
                                              vkf_file_line *out_line, bool *out_at_end);
 

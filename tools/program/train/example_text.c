@@ -1,6 +1,7 @@
 // Parses a line of training data.
 #include "train/example_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static const side_names names_of[VKF_EXAMPLE_KIND_COUNT] = {
     [VKF_EXAMPLE_TEXT] = {"text", NULL},
     [VKF_EXAMPLE_CLASS] = {"text", "label"},
     [VKF_EXAMPLE_TAGS] = {"tokens", "labels"},
+    [VKF_EXAMPLE_PROMPT] = {"prompt", "completion"},
 };
 
 #define OTHER_LABELS "ner_tags"
@@ -82,18 +84,28 @@ static vkf_status take_string(const json_t *value, const char *key, const char *
     return VKF_OK;
 }
 
+// The number of a class, as writers of JSON have it: 1, 1.0 or true. Negative: the value is none.
+static double class_number(const json_t *value)
+{
+    const double number = json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
+    const bool whole = number >= 0 && number <= UINT32_MAX && number == floor(number);
+    return (json_is_boolean(value) || json_is_number(value)) && whole ? number : -1;
+}
+
 static size_t write_number(const json_t *value, char out_number[VKF_EXAMPLE_NUMBER_BYTES])
 {
-    return (size_t)snprintf(out_number, VKF_EXAMPLE_NUMBER_BYTES, "%lld", (long long)json_integer_value(value));
+    return (size_t)snprintf(out_number, VKF_EXAMPLE_NUMBER_BYTES, "%.0f", class_number(value));
 }
 
 // A label may be a number, too.
 static vkf_status take_label(vkf_example *example, const json_t *value, const char *key, char *out_problem)
 {
-    if (!json_is_integer(value))
+    if (json_is_string(value))
         return take_string(value, key, &example->target, &example->target_bytes, out_problem);
-    if (json_integer_value(value) < 0)
-        return refuse(out_problem, key, "is below 0");
+    if (!value)
+        return refuse(out_problem, key, "is missing");
+    if (class_number(value) < 0)
+        return refuse(out_problem, key, "is neither a name nor the number of a class, which is whole and not below 0");
     example->target_bytes = write_number(value, example->number);
     example->target = example->number;
     return VKF_OK;
@@ -107,12 +119,11 @@ static vkf_status take_array(const json_t *array, const char *key, bool numbers,
     size_t i;
     if (!json_is_array(array))
         return refuse(out_problem, key, array ? "is no array" : "is missing");
-    json_array_foreach(array, i, item) if (!json_is_string(item) &&
-                                           !(numbers && json_is_integer(item) &&
-                                             json_integer_value(item) >=
-                                                 0)) return refuse(out_problem, key,
-                                                                   numbers ? "has what is no name and no number"
-                                                                           : "has what is no string");
+    json_array_foreach(array, i, item)
+    {
+        if (!json_is_string(item) && !(numbers && class_number(item) >= 0))
+            return refuse(out_problem, key, numbers ? "has what is no name and no number" : "has what is no string");
+    }
     *out_array = array;
     return VKF_OK;
 }
@@ -134,12 +145,23 @@ static vkf_status load_object(const char *line, size_t size_bytes, json_t **out_
     if (json_is_object(*out_object))
         return VKF_OK;
     const enum json_error_code code = *out_object ? json_error_wrong_type : json_error_code(&error);
-    if (*out_object)
-        snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it is no JSON object");
+    if (*out_object || line[0] == '[')
+        snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it is no JSON object%s",
+                 line[0] == '[' ? ": an array's elements stand in a line each" : "");
     else
         snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it is not valid %s, at byte %d: %.100s",
                  code == json_error_invalid_utf8 ? "UTF-8" : "JSON", error.position, error.text);
     return code == json_error_out_of_memory ? VKF_ERROR_OUT_OF_HOST_MEMORY : VKF_ERROR_FORMAT;
+}
+
+// Chats are for a template to render, which is not done here.
+static vkf_status check_chat(const json_t *object, const side_names *names, char *out_problem)
+{
+    if (json_object_get(object, names->source) || !json_object_get(object, "messages"))
+        return VKF_OK;
+    snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES,
+             "it has messages, which no chat template is rendered for here: write them as prompt and completion");
+    return VKF_ERROR_FORMAT;
 }
 
 static vkf_status parse_object(const char *line, size_t size_bytes, vkf_example_kind kind, vkf_example *out_example,
@@ -147,6 +169,7 @@ static vkf_status parse_object(const char *line, size_t size_bytes, vkf_example_
 {
     const side_names *names = &names_of[kind];
     VKF_RETURN_IF_ERROR(load_object(line, size_bytes, &out_example->object, out_problem));
+    VKF_RETURN_IF_ERROR(check_chat(out_example->object, names, out_problem));
     if (kind == VKF_EXAMPLE_TAGS)
         return take_arrays(out_example, names, out_problem);
     VKF_RETURN_IF_ERROR(take_string(json_object_get(out_example->object, names->source), names->source,
@@ -181,7 +204,7 @@ vkf_example_items vkf_example_labels(const vkf_example *example)
 static bool next_of_array(vkf_example_items *items, const char **out_text, size_t *out_bytes)
 {
     const json_t *item = json_array_get(items->array, items->index++);
-    const bool is_number = json_is_integer(item);
+    const bool is_number = item && !json_is_string(item);
     *out_text = is_number ? items->number : json_string_value(item);
     *out_bytes = is_number ? write_number(item, items->number) : json_string_length(item);
     return item != NULL;
@@ -221,6 +244,16 @@ static vkf_status check_counts(const vkf_example *example, const side_names *nam
 }
 
 // ---- a line
+
+bool vkf_example_is_json(const char *path)
+{
+    static const char *const endings[] = {".jsonl", ".ndjson", ".json"};
+    const char *end = strrchr(path, '.');
+    for (size_t i = 0; end && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(end, endings[i]) == 0)
+            return true;
+    return false;
+}
 
 vkf_status vkf_example_parse(const char *line, size_t size_bytes, vkf_example_kind kind, bool json,
                              vkf_example *out_example, char out_problem[VKF_EXAMPLE_PROBLEM_BYTES])

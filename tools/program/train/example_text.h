@@ -17,6 +17,7 @@ typedef enum vkf_example_kind {
     // Words and a class for each: WORD WORD <tab> LABEL LABEL, or {"tokens": [...], "labels": [...]}, whose labels may
     // be called "ner_tags", too.
     VKF_EXAMPLE_TAGS,
+    VKF_EXAMPLE_PROMPT, // a prompt and what is to follow it: PROMPT <tab> COMPLETION, or {"prompt", "completion"}
     VKF_EXAMPLE_KIND_COUNT,
 } vkf_example_kind;
 
@@ -26,7 +27,7 @@ typedef enum vkf_example_kind {
 typedef struct vkf_example {
     const char *source; // of TAGS the words, where the line has columns
     size_t source_bytes;
-    const char *target; // of PAIR; of CLASS the label, a name or a decimal number; of TAGS as above; NULL for TEXT
+    const char *target; // of PAIR and PROMPT; of CLASS the label, a name or a decimal number; of TAGS as above; NULL for TEXT
     size_t target_bytes;
     json_t *object;                        // private: has the texts of a JSON line
     const json_t *words, *labels;          // private: of TAGS, in `object`
@@ -46,6 +47,9 @@ typedef struct vkf_example_items {
 // Statuses, with the reason in out_problem: FORMAT (the line is broken), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_example_parse(const char *line, size_t size_bytes, vkf_example_kind kind, bool json,
                                             vkf_example *out_example, char out_problem[VKF_EXAMPLE_PROBLEM_BYTES]);
+
+// What a file is read as, by its name: .jsonl, .ndjson and .json have a JSON object in each line, others columns.
+bool vkf_example_is_json(const char *path);
 
 // The example must outlive the items.
 vkf_example_items vkf_example_words(const vkf_example *example);

@@ -49,9 +49,17 @@ static vkf_status encode(const vkf_example_tokens *tokens, bool plain, const cha
 
 static vkf_status add_encoding(const vkf_example_tokens *tokens, const vkf_encoding *encoding, vkf_id_list *list)
 {
-    VKF_RETURN_IF_ERROR(make_room(tokens, list, (size_t)encoding->count + 1));
-    for (uint32_t i = 0; i < encoding->count; i++)
+    const uint32_t count = encoding->count;
+    uint32_t head = 0, tail = 0;
+    VKF_RETURN_IF_ERROR(make_room(tokens, list, (size_t)count + 1));
+    for (uint32_t i = 0; i < count; i++)
         list->ids[list->count++] = encoding->ids[i];
+    while (head < count && encoding->special_tokens_mask[head])
+        head++;
+    while (tail < count - head && encoding->special_tokens_mask[count - 1 - tail])
+        tail++;
+    list->head += head;
+    list->tail += tail;
     return VKF_OK;
 }
 
@@ -67,7 +75,10 @@ static vkf_status add_by_tokenizer(const vkf_example_tokens *tokens, bool plain,
 
 static vkf_status end_with(const vkf_example_tokens *tokens, int32_t id, vkf_id_list *list)
 {
-    return list->count > 0 && list->ids[list->count - 1] == id ? VKF_OK : add_id(tokens, list, id);
+    if (id < 0 || (list->count > 0 && list->ids[list->count - 1] == id))
+        return VKF_OK;
+    list->tail++;
+    return add_id(tokens, list, id);
 }
 
 static vkf_status take_source(vkf_example_tokens *tokens, const vkf_example *example)
@@ -84,6 +95,7 @@ static vkf_status take_target(vkf_example_tokens *tokens, const vkf_example *exa
 {
     vkf_id_list *list = &tokens->target;
     VKF_RETURN_IF_ERROR(add_id(tokens, list, tokens->first_target_id));
+    list->head = (uint32_t)list->count;
     if (tokens->tables)
         VKF_RETURN_IF_ERROR(add_by_table(tokens, tokens->tables->target, example->target, example->target_bytes, list));
     else
@@ -134,15 +146,16 @@ static vkf_status take_classes(vkf_example_tokens *tokens, const vkf_example *ex
 
 // ---- a label for each token
 
-static vkf_status add_word(const vkf__host *host, const char *word, size_t bytes, vkf_joined_words *words)
+static vkf_status add_word(const vkf__host *host, const char *word, size_t bytes, const char *between,
+                           vkf_joined_words *words)
 {
     VKF_RETURN_IF_ERROR(vkf__grow(host, (void **)&words->begins, sizeof *words->begins, words->count,
                                   &words->begin_capacity, words->count + 1));
     VKF_RETURN_IF_ERROR(
         vkf__grow(host, (void **)&words->text, 1, words->size_bytes, &words->capacity, words->size_bytes + bytes + 1));
     words->begins[words->count] = words->size_bytes;
-    if (words->count++ > 0)
-        words->text[words->size_bytes++] = ' ';
+    if (words->count++ > 0 && *between)
+        words->text[words->size_bytes++] = *between;
     memcpy(words->text + words->size_bytes, word, bytes);
     words->size_bytes += bytes;
     return VKF_OK;
@@ -155,7 +168,7 @@ static vkf_status join_words(vkf_example_tokens *tokens, const vkf_example *exam
     size_t bytes;
     tokens->words.count = tokens->words.size_bytes = 0;
     while (vkf_example_next(&words, &word, &bytes))
-        VKF_RETURN_IF_ERROR(add_word(tokens->host, word, bytes, &tokens->words));
+        VKF_RETURN_IF_ERROR(add_word(tokens->host, word, bytes, " ", &tokens->words));
     return VKF_OK;
 }
 
@@ -220,12 +233,51 @@ static vkf_status take_positions(vkf_example_tokens *tokens, const vkf_example *
     return status;
 }
 
+// ---- a prompt and its completion
+
+// A token that has a byte of the completion belongs to it, as what follows a prompt may change how its end is cut.
+static bool is_learned(const vkf_example_tokens *tokens, const vkf_encoding *encoding, uint32_t index)
+{
+    return tokens->learns_prompts ||
+           (!encoding->special_tokens_mask[index] && encoding->offsets[index].end > tokens->words.begins[1]);
+}
+
+static vkf_status put_completion(vkf_example_tokens *tokens, const vkf_encoding *encoding)
+{
+    vkf_id_list *source = &tokens->source, *target = &tokens->target;
+    VKF_RETURN_IF_ERROR(add_encoding(tokens, encoding, source));
+    VKF_RETURN_IF_ERROR(end_with(tokens, tokens->last_target_id, source));
+    VKF_RETURN_IF_ERROR(make_room(tokens, target, source->count + 1));
+    for (uint32_t i = 0; i < source->count; i++) {
+        const bool ends = i + 1 == source->count && source->ids[i] == tokens->last_target_id;
+        target->ids[i] = ends || is_learned(tokens, encoding, i) ? source->ids[i] : VKF_IGNORED_LABEL;
+    }
+    target->count = source->count;
+    return VKF_OK;
+}
+
+// Both are read as one text, as a model that goes on from the prompt reads it.
+static vkf_status take_completion(vkf_example_tokens *tokens, const vkf_example *example)
+{
+    vkf_joined_words *words = &tokens->words;
+    vkf_encoding encoding = {0};
+    words->count = words->size_bytes = 0;
+    VKF_RETURN_IF_ERROR(add_word(tokens->host, example->source, example->source_bytes, "", words));
+    VKF_RETURN_IF_ERROR(add_word(tokens->host, example->target, example->target_bytes, "", words));
+    VKF_RETURN_IF_ERROR(encode(tokens, false, words->text, words->size_bytes, &encoding));
+    const vkf_status status = put_completion(tokens, &encoding);
+    vkf_encoding_free(&encoding);
+    return status;
+}
+
 // ---- an example
 
 static vkf_status take_tokens(vkf_example_tokens *tokens, const vkf_example *example)
 {
     if (tokens->targets == VKF_TARGETS_TAGS || tokens->targets == VKF_TARGETS_MASKABLE)
         return take_positions(tokens, example);
+    if (tokens->targets == VKF_TARGETS_COMPLETION)
+        return take_completion(tokens, example);
     VKF_RETURN_IF_ERROR(take_source(tokens, example));
     return example->target && tokens->targets == VKF_TARGETS_TEXT ? take_target(tokens, example) : VKF_OK;
 }
@@ -236,6 +288,7 @@ vkf_status vkf_example_tokens_get(void *user, uint32_t index, vkf_example_ids *o
     const vkf_example *example = NULL;
     VKF_RETURN_IF_ERROR(vkf_examples_get(tokens->examples, index, &example));
     tokens->source.count = tokens->target.count = 0;
+    tokens->source.head = tokens->source.tail = tokens->target.head = tokens->target.tail = 0;
     if (tokens->targets == VKF_TARGETS_TAGS)
         VKF_RETURN_IF_ERROR(take_classes(tokens, example, index));
     const vkf_status status = take_tokens(tokens, example);

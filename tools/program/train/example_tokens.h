@@ -20,11 +20,14 @@ typedef enum vkf_example_targets {
     VKF_TARGETS_TAGS,
     // For each token of the source itself, if it may be masked, as all but special ones may.
     VKF_TARGETS_MASKABLE,
+    // For each token of the source, which is a prompt and its completion, itself where it is to be learned.
+    VKF_TARGETS_COMPLETION,
 } vkf_example_targets;
 
 typedef struct vkf_id_list {
     int32_t *ids; // (count)
     size_t count, capacity;
+    uint32_t head, tail; // how many at the begin and at the end were added around a text
 } vkf_id_list;
 
 // Words with a blank between each two.
@@ -48,13 +51,13 @@ typedef struct vkf_example_tokens {
     int32_t first_target_id;    // stands before the target's tokens; negative: nothing does
     int32_t last_target_id;     // and behind them, where it does not already
     bool ends_sources;          // last_target_id stands behind the source, too
+    bool learns_prompts;        // of COMPLETION: their tokens have labels, too
     vkf_id_list source, target; // private: of the last example
     vkf_id_list classes;        // private: of its words
     vkf_joined_words words;     // private
 } vkf_example_tokens;
 
-// A vkf_example_ids_fn with a vkf_example_tokens as `user`. Texts are not cut: what is too long for a model the batches
-// leave out. Statuses: FORMAT (a label is none of the model's), those of vkf_examples_get() and vkf_tokenizer_encode().
+// A vkf_example_ids_fn with a vkf_example_tokens as `user`. Texts are not cut: see train/pieces.h. Statuses: FORMAT (a label is none of the model's), those of vkf_examples_get() and vkf_tokenizer_encode().
 VKF_MUST_CHECK vkf_status vkf_example_tokens_get(void *user, uint32_t example, vkf_example_ids *out_ids);
 
 // Releases what is private. Accepts {0}.

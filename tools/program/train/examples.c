@@ -35,12 +35,6 @@ typedef struct line_place {
     uint64_t number, offset;
 } line_place;
 
-static bool has_objects(const char *path)
-{
-    const char *end = strrchr(path, '.');
-    return end && (strcmp(end, ".jsonl") == 0 || strcmp(end, ".ndjson") == 0);
-}
-
 static const char *path_of(const vkf_examples *examples, uint32_t file)
 {
     return vkf__file_path(examples->files[file].file);
@@ -105,7 +99,7 @@ static vkf_status take_line(vkf_examples *examples, const line_place *at, const 
 static vkf_status index_file(vkf_examples *examples, uint32_t index, uint64_t first_offset)
 {
     vkf_line_file *file = &examples->files[index];
-    const bool json = has_objects(vkf__file_path(file->file));
+    const bool json = vkf_example_is_json(vkf__file_path(file->file));
     line_place at = {.file = index, .number = 1, .offset = first_offset};
     for (;;) {
         vkf_file_line line;
@@ -208,7 +202,7 @@ vkf_status vkf_examples_get(vkf_examples *examples, uint32_t index, const vkf_ex
     vkf_example_clear(&examples->current);
     vkf_status status = VKF_ERROR_FORMAT;
     if (!line.too_long)
-        status = vkf_example_parse(line.text, line.size_bytes, examples->kind, has_objects(vkf__file_path(file->file)),
+        status = vkf_example_parse(line.text, line.size_bytes, examples->kind, vkf_example_is_json(vkf__file_path(file->file)),
                                    &examples->current, problem);
     if (status != VKF_OK) {
         // The index has good lines only: this one was changed without leaving a trace in the file's size and time.

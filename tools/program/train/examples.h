@@ -1,7 +1,6 @@
 // Training data: lines of files, of which an index of 8 bytes each is kept. The lines themselves are read on demand.
 //
-// A file whose name ends in .jsonl or .ndjson has a JSON object in each line, any other has columns; see
-// train/example_text.h. Empty lines are skipped. Broken ones are named in warnings, counted and left out, up to a
+// By its name a file has a JSON object in each line, or columns; see train/example_text.h. Empty lines are skipped. Broken ones are named in warnings, counted and left out, up to a
 // limit.
 #ifndef VKF_PROGRAM_EXAMPLES_H
 #define VKF_PROGRAM_EXAMPLES_H

@@ -154,12 +154,12 @@ vkf_status vkf_new_family_files(const vkf__host *host, const vkf_train_config *c
     bool there = false;
     special_ids ids;
     uint32_t vocab = 0;
-    VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config, "tokenizer.json", directory, &there));
+    VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config->tokenizer, "tokenizer.json", directory, &there));
     if (!there)
         return vkf__fail(host, VKF_ERROR_FILE, "%s/tokenizer.json is not there: a new %s takes its tokens from it",
                          config->tokenizer, vkf_train_choice(VKF_TRAIN_KIND_MODEL_TYPE, config->model_type));
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
-        VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config, beside[i], directory, NULL));
+        VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config->tokenizer, beside[i], directory, NULL));
     VKF_RETURN_IF_ERROR(load_tokens(host, config, &ids, &vocab));
     return vkf_train_json_write(host, config_of(config, &ids, vocab), directory, "config.json");
 }

@@ -16,12 +16,12 @@ static vkf_status copy(const vkf__host *host, const char *from, const char *to)
     return status;
 }
 
-vkf_status vkf_new_file_copy(const vkf__host *host, const vkf_train_config *config, const char *name,
+vkf_status vkf_new_file_copy(const vkf__host *host, const char *from_directory, const char *name,
                              const char *directory, bool *out_there)
 {
     vkf_status status = VKF_OK;
     char *from = NULL, *to = NULL;
-    VKF_TRY(vkf__path_join(host, config->tokenizer, name, &from));
+    VKF_TRY(vkf__path_join(host, from_directory, name, &from));
     VKF_TRY(vkf__path_join(host, directory, name, &to));
     const bool there = vkf__file_exists(from);
     if (there)

@@ -47,7 +47,7 @@ vkf_status vkf_new_transformer_files(const vkf__host *host, const vkf_train_conf
 {
     bool there = false;
     vocab_sizes vocab;
-    VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config, VOCABULARY, directory, &there));
+    VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config->tokenizer, VOCABULARY, directory, &there));
     if (!there)
         return vkf__fail(host, VKF_ERROR_FILE,
                          "%s/" VOCABULARY " is not there: a new model takes its source and target tokens from it, "

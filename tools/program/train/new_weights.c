@@ -2,6 +2,7 @@
 #include "train/new_weights.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "io/path.h"
 #include "io/safetensors.h"
@@ -28,9 +29,12 @@ typedef struct new_weights {
     vkf__weights weights;      // the slots point into it
     vkf__weight_slot *slots;   // (slot_count)
     size_t slot_count;
-    vkf__stored_tensor *tensors; // (count)
-    drawing *drawings;           // (count)
+    vkf__stored_tensor *tensors;     // (count)
+    drawing *drawings;               // (count)
+    const vkf__stored_tensor **from; // (count) NULL: it is drawn
     size_t count;
+    const vkf__checkpoint *checkpoint; // has the tensors that are not drawn; NULL: all are
+    double deviation;                  // of a family's normal distribution
 } new_weights;
 
 // ---- how each begins
@@ -61,13 +65,26 @@ static drawing matrix_of_family(const new_weights *w, const vkf__weight_slot *sl
     const bool gpt2 = w->config->model_type == VKF_TRAIN_GPT2;
     const bool pads = !gpt2 && w->model.pad_id >= 0 && slot->target == &w->weights.source_embedding;
     const double scale = gpt2 && ends_with(slot->name, "c_proj.weight") ? sqrt(2.0 * w->model.num_decoder_layers) : 1;
-    return (drawing){DRAWN_NORMAL, VKF_NEW_DEVIATION / scale, pads ? (uint64_t)w->model.pad_id : NO_ROW};
+    return (drawing){DRAWN_NORMAL, w->deviation / scale, pads ? (uint64_t)w->model.pad_id : NO_ROW};
+}
+
+// ModernBERT's heads begin otherwise than its layers, as its own training's did.
+static drawing matrix_of_head(const new_weights *w, const vkf__weight_slot *slot)
+{
+    double deviation = w->deviation;
+    if (w->family == &vkf__family_modernbert)
+        deviation = slot->target == &w->weights.projection
+                        ? 1 / sqrt(w->model.d_model)
+                        : w->deviation / sqrt(2.0 * (w->model.num_encoder_layers + w->model.num_decoder_layers));
+    return (drawing){DRAWN_NORMAL, deviation, NO_ROW};
 }
 
 static drawing drawing_of(const new_weights *w, const vkf__weight_slot *slot)
 {
     if (slot->rank == 1)
         return vector_of(w, slot->name);
+    if (w->checkpoint)
+        return matrix_of_head(w, slot);
     return w->family ? matrix_of_family(w, slot) : matrix_of(w, slot);
 }
 
@@ -81,8 +98,33 @@ static size_t list_slots(new_weights *w, vkf__weight_slot *slots)
     return vkf__family_slots(w->family, w->family->base, NULL, &w->model, &whole, &w->weights, slots);
 }
 
+// Of a tensor that is in the checkpoint under its name, without the base model's prefix, or by TensorFlow's for norms.
+static const vkf__stored_tensor *find_stored(const new_weights *w, const char *name)
+{
+    static const char *const endings[][2] = {{"", ""}, {".weight", ".gamma"}, {".bias", ".beta"}};
+    const size_t base = strlen(w->family->base), length = strlen(name);
+    char other[VKF_WEIGHT_NAME_MAX];
+    const vkf__stored_tensor *found = NULL;
+    for (size_t i = 0; !found && i < sizeof endings / sizeof endings[0]; i++) {
+        if (!ends_with(name, endings[i][0]))
+            continue;
+        (void)snprintf(other, sizeof other, "%.*s%s", (int)(length - strlen(endings[i][0])), name, endings[i][1]);
+        found = vkf__checkpoint_find(w->checkpoint, other);
+        if (!found && strncmp(other, w->family->base, base) == 0)
+            found = vkf__checkpoint_find(w->checkpoint, other + base);
+    }
+    return found;
+}
+
 static void add_tensor(new_weights *w, const vkf__weight_slot *slot)
 {
+    const vkf__stored_tensor *stored = w->checkpoint ? find_stored(w, slot->name) : NULL;
+    if (stored) {
+        w->tensors[w->count] = *stored;
+        w->tensors[w->count].name = slot->name;
+        w->from[w->count++] = stored;
+        return;
+    }
     const vkf__shape_in_file shape = vkf__slot_in_file(slot);
     const uint64_t count = (uint64_t)shape.size[0] * (shape.rank == 2 ? shape.size[1] : 1);
     w->drawings[w->count] = drawing_of(w, slot);
@@ -105,6 +147,7 @@ static vkf_status list_tensors(new_weights *w)
     VKF_ALLOC_OR_RETURN(w->host, w->slots, w->slot_count);
     VKF_ALLOC_OR_RETURN(w->host, w->tensors, w->slot_count);
     VKF_ALLOC_OR_RETURN(w->host, w->drawings, w->slot_count);
+    VKF_ALLOC_OR_RETURN(w->host, w->from, w->slot_count);
     (void)list_slots(w, w->slots);
     for (size_t i = 0; i < w->slot_count; i++)
         if (!w->slots[i].tied && w->slots[i].part == 0)
@@ -156,6 +199,8 @@ static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
     const uint64_t columns = tensor->rank == 2 ? tensor->shape[1] : 1;
     uint64_t state = w->config->seed;
     float values[256];
+    if (w->from[index])
+        return vkf__new_file_write_tensor(file, w->from[index]);
     state = next_bits(&state) + index;
     state = next_bits(&state);
     for (uint64_t done = 0; done < tensor->count;) {
@@ -182,23 +227,66 @@ static vkf_status write_file(new_weights *w, const char *path)
     return status;
 }
 
-vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *directory)
+static bool is_of_head(const new_weights *w, const char *name)
+{
+    const vkf__family_head *head = vkf__family_head_of(w->family, &w->model);
+    for (size_t i = 0; i < VKF_HEAD_ROLE_COUNT; i++)
+        if (head->weights[i] && strcmp(head->weights[i], name) == 0)
+            return true;
+    return false;
+}
+
+// A head may be missing. Anything else belongs to the model.
+static vkf_status say_what_is_drawn(const new_weights *w)
+{
+    char list[400] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->from[i])
+            continue;
+        if (!is_of_head(w, w->tensors[i].name))
+            return vkf__fail(w->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing",
+                             vkf__checkpoint_path(w->checkpoint), w->tensors[i].name);
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%.80s", length > 0 ? ", " : "",
+                                   w->tensors[i].name);
+    }
+    vkf__log(w->host, VKF_SEVERITY_WARNING, "%s has no head for such classes; newly initialized: %s",
+             vkf__checkpoint_path(w->checkpoint), list);
+    return VKF_OK;
+}
+
+static vkf_status write_weights(new_weights *w, const char *directory)
 {
     vkf_status status = VKF_OK;
-    new_weights w = {.host = host, .config = config};
     char *configuration = NULL, *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, "config.json", &configuration));
-    VKF_TRY(vkf__path_join(host, directory, "model.safetensors", &path));
-    VKF_TRY(vkf__config_load(host, configuration, &w.model, &w.family));
-    VKF_TRY(list_tensors(&w));
-    VKF_TRY(write_file(&w, path));
+    VKF_TRY(vkf__path_join(w->host, directory, "config.json", &configuration));
+    VKF_TRY(vkf__path_join(w->host, directory, "model.safetensors", &path));
+    VKF_TRY(vkf__config_load(w->host, configuration, &w->model, &w->family));
+    VKF_TRY(list_tensors(w));
+    if (w->checkpoint)
+        VKF_TRY(say_what_is_drawn(w));
+    VKF_TRY(write_file(w, path));
 fail:
-    vkf__free(host, configuration);
-    vkf__free(host, path);
-    vkf__free(host, w.weights.encoder);
-    vkf__free(host, w.weights.decoder);
-    vkf__free(host, w.slots);
-    vkf__free(host, w.tensors);
-    vkf__free(host, w.drawings);
+    vkf__free(w->host, configuration);
+    vkf__free(w->host, path);
+    vkf__free(w->host, w->weights.encoder);
+    vkf__free(w->host, w->weights.decoder);
+    vkf__free(w->host, w->slots);
+    vkf__free(w->host, w->tensors);
+    vkf__free(w->host, w->drawings);
+    vkf__free(w->host, w->from);
     return status;
+}
+
+vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *directory)
+{
+    new_weights w = {.host = host, .config = config, .deviation = VKF_NEW_DEVIATION};
+    return write_weights(&w, directory);
+}
+
+vkf_status vkf_new_head_weights_write(const vkf__host *host, const vkf_train_config *config,
+                                      const vkf__checkpoint *checkpoint, double deviation, const char *directory)
+{
+    new_weights w = {.host = host, .config = config, .checkpoint = checkpoint, .deviation = deviation};
+    return write_weights(&w, directory);
 }

@@ -17,7 +17,6 @@ void vkf_train_config_init(const vkf__host *host, vkf_train_config *out_config)
         .host = host,
         .max_bad_lines = VKF_EXAMPLE_MAX_BAD_LINES,
         .max_line_bytes = VKF_EXAMPLE_MAX_LINE_BYTES,
-        .lr = 1e-4,
         .betas = {0.9, 0.999},
         .eps = 1e-8,
         .weight_decay = 0.01,

@@ -37,6 +37,17 @@ typedef enum vkf_train_model_type {
 } vkf_train_model_type;
 typedef enum vkf_train_activation { VKF_TRAIN_RELU = 0, VKF_TRAIN_GELU } vkf_train_activation;
 
+// AUTO: see vkf_train_goal_find(). The others are those of vkf_train_task, in its order.
+#define VKF_TRAIN_TASK_AUTO 0u
+typedef enum vkf_train_loss_on { VKF_TRAIN_ON_COMPLETION = 0, VKF_TRAIN_ON_ALL } vkf_train_loss_on;
+// What is done with a text that is too long: AUTO is BLOCK for texts that are to be continued or filled in, else CUT.
+typedef enum vkf_train_long {
+    VKF_TRAIN_LONG_AUTO = 0,
+    VKF_TRAIN_LONG_BLOCK, // several examples are made of it
+    VKF_TRAIN_LONG_CUT,   // its end is left out, as by transformers' truncation=True
+    VKF_TRAIN_LONG_DROP,  // all of it is
+} vkf_train_long;
+
 typedef struct vkf_train_texts {
     char **items; // (count)
     uint32_t count;
@@ -45,11 +56,13 @@ typedef struct vkf_train_texts {
 typedef enum vkf_train_origin { VKF_TRAIN_DEFAULT = 0, VKF_TRAIN_FILE, VKF_TRAIN_FLAG } vkf_train_origin;
 
 // Members are those of train_keys.h, which says what they mean. A number whose limits begin at 1 is 0 where it is not
-// given. Choices hold values of the enums above.
+// given; so is `lr`. Choices hold values of the enums above.
 typedef struct vkf_train_config {
     const vkf__host *host;
     char *model, *tokenizer, *output;
     vkf_train_texts train, heldout;
+    uint32_t long_texts, max_length;
+    bool pack;
     uint32_t max_bad_lines, max_line_bytes;
     uint32_t model_type;
     uint32_t d_model, nhead, num_kv_heads, dim_feedforward, num_encoder_layers, num_decoder_layers;
@@ -59,6 +72,7 @@ typedef struct vkf_train_config {
     uint32_t optimizer, schedule;
     double lr, betas[2], eps, weight_decay, momentum;
     uint32_t warmup;
+    uint32_t task, loss_on;
     uint32_t parameters, lora_rank;
     double lora_alpha;
     vkf_train_texts lora_targets;

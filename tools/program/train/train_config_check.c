@@ -82,6 +82,26 @@ static vkf_status check_no_new_model(const vkf_train_config *config)
     return VKF_OK;
 }
 
+// All that are missing, in one message.
+static vkf_status check_needed(const vkf_train_config *config, unsigned type)
+{
+    char list[600] = "", name[VKF_TRAIN_NAME_BYTES];
+    size_t length = 0, count = 0;
+    for (size_t i = 0; i < NEW_MODEL_KEYS; i++) {
+        const struct new_model_key *k = &new_model_keys[i];
+        if (is_given(config, k->key) || !(k->needed & type))
+            continue;
+        vkf_train_key_name(k->key, name);
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s'%s' (--%s)", count++ > 0 ? ", " : "", name,
+                                   vkf_train_rows[k->key].flag);
+    }
+    if (count == 0)
+        return VKF_OK;
+    return vkf__fail(config->host, VKF_ERROR_INVALID_ARGUMENT, "%s %s missing, and a new %s needs %s", list,
+                     count > 1 ? "are" : "is", vkf_train_choice(VKF_TRAIN_KIND_MODEL_TYPE, config->model_type),
+                     count > 1 ? "them" : "it");
+}
+
 static vkf_status check_new_model_keys(const vkf_train_config *config)
 {
     char useless[80];
@@ -92,17 +112,18 @@ static vkf_status check_new_model_keys(const vkf_train_config *config)
         const struct new_model_key *k = &new_model_keys[i];
         if (is_given(config, k->key) && !(k->possible & type))
             return fail_key(config, k->key, useless);
-        if (!is_given(config, k->key) && (k->needed & type))
-            return fail_key(config, k->key, "is missing, and a new model needs it");
     }
-    return VKF_OK;
+    return check_needed(config, type);
 }
 
 static vkf_status check_new_model(const vkf_train_config *config)
 {
-    if (!is_given(config, VKF_TRAIN_D_MODEL))
+    bool any = false;
+    for (size_t i = 0; i < NEW_MODEL_KEYS; i++)
+        any = any || is_given(config, new_model_keys[i].key);
+    if (!any)
         return fail_key(config, VKF_TRAIN_MODEL,
-                        "is missing; for a new model give its sizes, from "
+                        "is missing; a new model takes 'tokenizer' (--tokenizer) and its sizes, from "
                         "'new_model.d_model' (--d-model) on");
     VKF_RETURN_IF_ERROR(check_new_model_keys(config));
     if (config->d_model % config->nhead != 0)

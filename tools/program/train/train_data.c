@@ -1,12 +1,7 @@
-// Loads what turns lines into ids, and fills batches for each kind of model.
+// Opens examples, and fills batches for each kind of model.
 #include "train/train_data.h"
 
 #include <inttypes.h>
-
-#include "io/file.h"
-#include "io/path.h"
-#include "model/labels.h"
-#include "model/tokenizer_config.h"
 
 #define ROOM_FACTOR 2 // how much larger the trainer's room may be than what a batch has
 
@@ -19,10 +14,11 @@ static const struct task_facts {
 } task_facts[VKF_TASK_COUNT] = {
     [VKF_TASK_TRANSLATE] = {VKF_EXAMPLE_PAIR, VKF_TARGETS_TEXT, true, false},
     [VKF_TASK_CONTINUE] = {VKF_EXAMPLE_TEXT, VKF_TARGETS_TEXT, false, false},
+    [VKF_TASK_COMPLETE] = {VKF_EXAMPLE_PROMPT, VKF_TARGETS_COMPLETION, true, true},
     [VKF_TASK_CLASSIFY] = {VKF_EXAMPLE_CLASS, VKF_TARGETS_CLASS, true, false},
-    [VKF_TASK_EMBED] = {VKF_EXAMPLE_PAIR, VKF_TARGETS_TEXT, true, false},
     [VKF_TASK_TAG] = {VKF_EXAMPLE_TAGS, VKF_TARGETS_TAGS, true, true},
     [VKF_TASK_FILL] = {VKF_EXAMPLE_TEXT, VKF_TARGETS_MASKABLE, true, true},
+    [VKF_TASK_EMBED] = {VKF_EXAMPLE_PAIR, VKF_TARGETS_TEXT, true, false},
 };
 
 static const struct task_facts *facts_of(const vkf_train_words *words)
@@ -30,132 +26,13 @@ static const struct task_facts *facts_of(const vkf_train_words *words)
     return &task_facts[words->task];
 }
 
-// ---- words
-
-static vkf_status task_of_encoder(const vkf__host *host, const vkf_model_config *config, vkf_train_task *out_task)
-{
-    static const vkf_train_task tasks[VKF_HEAD_COUNT] = {
-        [VKF_HEAD_NONE] = VKF_TASK_EMBED,
-        [VKF_HEAD_SEQUENCE_CLASSIFICATION] = VKF_TASK_CLASSIFY,
-        [VKF_HEAD_TOKEN_CLASSIFICATION] = VKF_TASK_TAG,
-        [VKF_HEAD_MASKED_LM] = VKF_TASK_FILL,
-    };
-    if (config->head == VKF_HEAD_QUESTION_ANSWERING)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                         "the model's head finds answers in texts, which is not trained here");
-    *out_task = tasks[config->head];
-    if (*out_task == VKF_TASK_CLASSIFY && (config->head_regression || config->head_multi_label))
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                         "the model's head gives values or several classes at once, and what is trained here is one "
-                         "class of several");
-    return config->lower_case
-               ? vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                           "the model puts texts into lower case beside its tokenizer: make the data so, and take "
-                           "do_lower_case out of its sentence_bert_config.json")
-               : VKF_OK;
-}
-
-static vkf_status task_of(const vkf__host *host, const vkf_model_config *config, vkf_train_task *out_task)
-{
-    switch (config->kind) {
-    case VKF_MODEL_SEQ2SEQ:
-        *out_task = VKF_TASK_TRANSLATE;
-        return VKF_OK;
-    case VKF_MODEL_DECODER:
-        *out_task = VKF_TASK_CONTINUE;
-        return VKF_OK;
-    case VKF_MODEL_ENCODER:
-        return task_of_encoder(host, config, out_task);
-    default:
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "the model reads sequences that are no text, which no line says");
-    }
-}
-
-static vkf_status find_mask(vkf_train_words *words, const char *directory)
-{
-    vkf__tokenizer_config tokens;
-    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(words->host, directory, &words->tokenizer->parts, &tokens));
-    words->mask_id = tokens.special.mask_id;
-    if (words->mask_id >= 0 && (uint32_t)words->mask_id < words->config->source_vocab)
-        return VKF_OK;
-    return vkf__fail(words->host, VKF_ERROR_UNSUPPORTED,
-                     "%s: the model fills in masked words, but its tokenizer has no mask token (mask_token in "
-                     "tokenizer_config.json)",
-                     directory);
-}
-
-static vkf_status load_words(vkf_train_words *words, const char *directory)
-{
-    const vkf__host *host = words->host;
-    const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
-    char *path = NULL, *marian = NULL;
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__path_join(host, directory, "vocabulary.json", &path));
-    VKF_TRY(vkf__path_join(host, directory, "target.spm", &marian));
-    words->has_tables = words->task == VKF_TASK_TRANSLATE && vkf__file_exists(path);
-    if (words->has_tables)
-        VKF_TRY(vkf__token_tables_load(host, path, &words->tables));
-    else if (vkf__file_exists(marian))
-        VKF_TRY(vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                          "%s: texts of the target language are not turned into ids here: give the model a "
-                          "tokenizer.json for both languages",
-                          directory));
-    else
-        VKF_TRY(vkf_tokenizer_load(&desc, directory, &words->tokenizer));
-    if (words->task == VKF_TASK_CLASSIFY || words->task == VKF_TASK_TAG)
-        VKF_TRY(vkf__labels_load(host, directory, &words->labels, &words->label_count));
-    if (words->task == VKF_TASK_FILL)
-        VKF_TRY(find_mask(words, directory));
-fail:
-    vkf__free(host, path);
-    vkf__free(host, marian);
-    return status;
-}
-
-vkf_status vkf_train_words_load(const vkf__host *host, const char *directory, const vkf_model_config *config,
-                                vkf_train_words *out_words)
-{
-    *out_words = (vkf_train_words){.host = host, .config = config};
-    VKF_RETURN_IF_ERROR(task_of(host, config, &out_words->task));
-    return load_words(out_words, directory);
-}
-
-void vkf_train_words_free(vkf_train_words *words)
-{
-    if (words->has_tables)
-        vkf__token_tables_free(&words->tables);
-    vkf_tokenizer_destroy(&words->tokenizer);
-    if (words->labels)
-        vkf__labels_free(words->host, words->labels, words->label_count);
-    *words = (vkf_train_words){0};
-}
-
 // ---- batches
 
-static vkf_batches_desc batches_of(vkf_train_data *data, const vkf_train_config *config)
+#define TEXT_BLOCK 1024u // tokens of a decoder's text at most, unless a length is given: that of run_clm.py and of TRL
+
+static bool decodes(vkf_train_task task)
 {
-    const vkf_train_words *words = data->words;
-    const vkf_model_config *model = words->config;
-    const bool decoder = words->task == VKF_TASK_CONTINUE;
-    const uint32_t source = decoder                                                    ? model->max_target_len
-                            : words->task == VKF_TASK_EMBED && model->truncate_len > 0 ? model->truncate_len
-                                                                                       : model->max_source_len;
-    const int32_t pad = model->pad_id > 0 ? model->pad_id : 0;
-    return (vkf_batches_desc){
-        .example_count = vkf_examples_count(data->examples),
-        .ids = vkf_example_tokens_get,
-        .ids_user = &data->tokens,
-        .has_targets = facts_of(words)->has_targets,
-        .max_tokens = config->batch_tokens,
-        .max_rows = config->batch_rows,
-        .max_source_len = source,
-        .max_target_len = words->task == VKF_TASK_TRANSLATE ? model->max_target_len
-                          : words->task == VKF_TASK_EMBED   ? source
-                                                            : 0,
-        .source_pad_id = pad,
-        .target_pad_id = facts_of(words)->label_a_token ? VKF_IGNORED_LABEL : pad,
-        .seed = config->seed,
-    };
+    return task == VKF_TASK_CONTINUE || task == VKF_TASK_COMPLETE;
 }
 
 static uint32_t longer(uint32_t a, uint32_t b)
@@ -163,19 +40,66 @@ static uint32_t longer(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+// The most tokens that a text may have, of those that the model takes; 0: any number.
+static uint32_t limit_of(const vkf_train_config *config, uint32_t model)
+{
+    const uint32_t most = model > 0 ? smaller(model, config->batch_tokens) : config->batch_tokens;
+    return config->max_length > 0 ? smaller(config->max_length, most) : most;
+}
+
+static void set_limits(const vkf_train_words *words, const vkf_train_config *config, vkf_pieces *pieces)
+{
+    const vkf_model_config *model = words->config;
+    const bool embeds = words->task == VKF_TASK_EMBED, decoder = decodes(words->task);
+    const uint32_t source = decoder                           ? model->max_target_len
+                            : embeds && model->truncate_len > 0 ? model->truncate_len
+                                                                : model->max_source_len;
+    pieces->max_source = limit_of(config, source);
+    pieces->max_target = embeds                                ? pieces->max_source
+                         : words->task == VKF_TASK_TRANSLATE ? limit_of(config, model->max_target_len)
+                                                             : 0;
+    if (decoder && config->max_length == 0 && pieces->how != VKF_TRAIN_LONG_DROP)
+        pieces->max_source = smaller(pieces->max_source, TEXT_BLOCK);
+}
+
+static vkf_batches_desc batches_of(vkf_train_data *data, const vkf_train_config *config, const vkf_train_goal *goal)
+{
+    const vkf_train_words *words = data->words;
+    const int32_t pad = words->config->pad_id > 0 ? words->config->pad_id : 0;
+    return (vkf_batches_desc){
+        .example_count = vkf_pieces_count(&data->pieces),
+        .ids = vkf_pieces_get,
+        .ids_user = &data->pieces,
+        .has_targets = facts_of(words)->has_targets,
+        .max_tokens = config->batch_tokens,
+        .max_rows = goal->batch_rows,
+        .max_source_len = data->pieces.max_source,
+        .max_target_len = data->pieces.max_target,
+        .source_pad_id = pad,
+        .target_pad_id = facts_of(words)->label_a_token ? VKF_IGNORED_LABEL : pad,
+        .seed = config->seed,
+    };
+}
+
 // A trainer has room for the most rows of the longest examples, so that a few long ones and many short ones would make
 // it many times as large as any batch: then batches get fewer rows.
-static vkf_status make_batches(vkf_train_data *data, const vkf_train_config *config, const vkf_ranks *ranks)
+static vkf_status make_batches(vkf_train_data *data, const vkf_train_config *config, const vkf_train_goal *goal,
+                               const vkf_ranks *ranks)
 {
     const vkf__host *host = data->words->host;
-    vkf_batches_desc desc = batches_of(data, config);
+    vkf_batches_desc desc = batches_of(data, config, goal);
     desc.rank = ranks ? ranks->rank : 0;
     desc.ranks = ranks ? ranks->size : 0;
     VKF_RETURN_IF_ERROR(vkf_batches_create(host, &desc, &data->batches));
     vkf_batch_sizes sizes = vkf_batches_largest(data->batches);
     const uint64_t room = (uint64_t)ROOM_FACTOR * config->batch_tokens;
     const uint32_t longest = longer(sizes.source_len, sizes.target_len);
-    if (config->batch_rows == 0 && (uint64_t)sizes.rows * longest > room) {
+    if (goal->batch_rows == 0 && (uint64_t)sizes.rows * longest > room) {
         vkf_batches_destroy(&data->batches);
         desc.max_rows = (uint32_t)(room / longest);
         VKF_RETURN_IF_ERROR(vkf_batches_create(host, &desc, &data->batches));
@@ -194,6 +118,7 @@ static void fit_sizes(vkf_train_data *data)
         sizes->target_len -= 1;
         break;
     case VKF_TASK_CONTINUE:
+    case VKF_TASK_COMPLETE:
         sizes->target_len = longer(sizes->source_len, 2) - 1;
         sizes->source_len = 0;
         break;
@@ -212,7 +137,7 @@ static vkf_status make_slots(vkf_train_data *data, uint32_t count)
 {
     const vkf__host *host = data->words->host;
     const vkf_batch_sizes *sizes = &data->sizes;
-    const size_t labels = facts_of(data->words)->label_a_token ? sizes->source_len : (size_t)sizes->target_len + 1;
+    const size_t labels = longer(sizes->source_len, sizes->target_len + 1);
     const size_t row = (size_t)sizes->source_len + 1 + sizes->target_len + labels; // with a length
     VKF_ALLOC_OR_RETURN(host, data->slots, count);
     data->slot_count = count;
@@ -227,11 +152,11 @@ static void warn_of_left_out(const vkf_train_data *data)
     const uint32_t count = vkf_batches_left_out(data->batches, &first);
     if (count == 0)
         return;
-    const vkf_example_place place = vkf_examples_place(data->examples, first);
+    const vkf_example_place place = vkf_examples_place(data->examples, vkf_pieces_example(&data->pieces, first));
     vkf__log(data->words->host, VKF_SEVERITY_WARNING,
-             "%u of %u examples are left out: they are empty, or longer than the model or a batch; the first is %s, "
-             "line %" PRIu64,
-             count, vkf_examples_count(data->examples), place.path, place.line);
+             "%u of %u examples are left out: they have nothing to learn, or are longer than %u tokens; the first is "
+             "%s, line %" PRIu64,
+             count, vkf_pieces_count(&data->pieces), data->pieces.max_source, place.path, place.line);
 }
 
 // A model may have more rows in its table than its tokenizer has tokens.
@@ -241,7 +166,42 @@ static vkf_masking masking_of(const vkf_train_words *words, uint64_t seed)
     return (vkf_masking){words->mask_id, tokens < rows ? tokens : rows, seed};
 }
 
-vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
+static void set_tokens(vkf_train_data *data, const vkf_train_config *config)
+{
+    const vkf_train_words *words = data->words;
+    const bool translates = words->task == VKF_TASK_TRANSLATE, ends = decodes(words->task);
+    data->tokens = (vkf_example_tokens){
+        .host = words->host,
+        .examples = data->examples,
+        .tokenizer = words->tokenizer,
+        .tables = words->has_tables ? &words->tables : NULL,
+        .targets = facts_of(words)->targets,
+        .labels = (const char *const *)words->labels,
+        .label_count = words->label_count,
+        .first_target_id = translates ? words->config->bos_id : -1,
+        .last_target_id = ends || translates ? words->config->eos_id : -1,
+        .ends_sources = ends,
+        .learns_prompts = config->loss_on == VKF_TRAIN_ON_ALL,
+    };
+    if (words->task == VKF_TASK_FILL)
+        data->masking = masking_of(words, config->seed);
+}
+
+static vkf_status cut_texts(vkf_train_data *data, const vkf_train_config *config, const vkf_train_goal *goal)
+{
+    const vkf_train_words *words = data->words;
+    data->pieces = (vkf_pieces){
+        .tokens = &data->tokens,
+        .how = (vkf_train_long)goal->long_texts,
+        .pack = config->pack,
+        .stream = decodes(words->task),
+        .by_token = facts_of(words)->label_a_token,
+    };
+    set_limits(words, config, &data->pieces);
+    return vkf_pieces_open(&data->pieces);
+}
+
+vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config, const vkf_train_goal *goal,
                                const vkf_train_texts *paths, uint32_t slots, const vkf_ranks *ranks,
                                vkf_train_data *out_data)
 {
@@ -255,22 +215,9 @@ vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_con
         .max_bad_lines = config->max_bad_lines,
     };
     VKF_RETURN_IF_ERROR(vkf_examples_open(words->host, &desc, &data->examples));
-    const bool translates = words->task == VKF_TASK_TRANSLATE, ends = words->task == VKF_TASK_CONTINUE;
-    data->tokens = (vkf_example_tokens){
-        .host = words->host,
-        .examples = data->examples,
-        .tokenizer = words->tokenizer,
-        .tables = words->has_tables ? &words->tables : NULL,
-        .targets = facts_of(words)->targets,
-        .labels = (const char *const *)words->labels,
-        .label_count = words->label_count,
-        .first_target_id = translates ? words->config->bos_id : -1,
-        .last_target_id = ends || translates ? words->config->eos_id : -1,
-        .ends_sources = ends,
-    };
-    if (words->task == VKF_TASK_FILL)
-        data->masking = masking_of(words, config->seed);
-    VKF_RETURN_IF_ERROR(make_batches(data, config, ranks));
+    set_tokens(data, config);
+    VKF_RETURN_IF_ERROR(cut_texts(data, config, goal));
+    VKF_RETURN_IF_ERROR(make_batches(data, config, goal, ranks));
     warn_of_left_out(data);
     fit_sizes(data);
     return make_slots(data, slots);
@@ -284,6 +231,7 @@ void vkf_train_data_free(vkf_train_data *data)
         vkf__free(data->words->host, data->slots[i].memory);
     vkf__free(data->words->host, data->slots);
     vkf_batches_destroy(&data->batches);
+    vkf_pieces_close(&data->pieces);
     vkf_example_tokens_clear(&data->tokens);
     vkf_examples_close(&data->examples);
     *data = (vkf_train_data){0};
@@ -291,24 +239,24 @@ void vkf_train_data_free(vkf_train_data *data)
 
 // ---- slots
 
-// Where a row's ids go, and what each of them is to be followed by.
-static void put_shifted(const int32_t *ids, uint32_t count, uint32_t len, int32_t pad_id, int32_t *out_ids,
-                        int32_t *out_labels)
+// Where a row's ids go, and what each of them is to be followed by: the label of the next one.
+static void put_shifted(const int32_t *ids, const int32_t *labels, uint32_t count, uint32_t len, int32_t pad_id,
+                        int32_t *out_ids, int32_t *out_labels)
 {
     for (uint32_t i = 0; i < len; i++) {
         const bool followed = i + 1 < count;
         out_ids[i] = i < count ? ids[i] : pad_id;
-        out_labels[i] = followed ? ids[i + 1] : VKF_IGNORED_LABEL;
+        out_labels[i] = followed ? labels[i + 1] : VKF_IGNORED_LABEL;
     }
 }
 
-static void put_all_shifted(const vkf_train_slot *slot, const int32_t *ids, const uint32_t *counts, uint32_t width,
-                            int32_t pad_id)
+static void put_all_shifted(const vkf_train_slot *slot, const int32_t *ids, const int32_t *labels,
+                            const uint32_t *counts, uint32_t width, int32_t pad_id)
 {
     const vkf_train_batch *batch = &slot->batch;
     const uint32_t len = batch->target_len;
     for (uint32_t row = 0; row < batch->batch; row++)
-        put_shifted(ids + (size_t)row * width, counts[row], len, pad_id,
+        put_shifted(ids + (size_t)row * width, labels + (size_t)row * width, counts[row], len, pad_id,
                     (int32_t *)batch->target_ids + (size_t)row * len, (int32_t *)batch->labels + (size_t)row * len);
 }
 
@@ -381,11 +329,15 @@ static void fill_slot(const vkf_train_data *data, const vkf_batch *from, uint32_
     case VKF_TASK_TRANSLATE:
         begin_slot(slot, from->rows, from->source_len, from->target_len - 1);
         put_sources(slot, from, pad);
-        put_all_shifted(slot, from->target_ids, from->target_lengths, from->target_len, pad);
+        put_all_shifted(slot, from->target_ids, from->target_ids, from->target_lengths, from->target_len, pad);
         break;
     case VKF_TASK_CONTINUE:
         begin_slot(slot, from->rows, 0, longer(from->source_len, 2) - 1);
-        put_all_shifted(slot, from->source_ids, from->source_lengths, from->source_len, pad);
+        put_all_shifted(slot, from->source_ids, from->source_ids, from->source_lengths, from->source_len, pad);
+        break;
+    case VKF_TASK_COMPLETE:
+        begin_slot(slot, from->rows, 0, longer(from->source_len, 2) - 1);
+        put_all_shifted(slot, from->source_ids, from->target_ids, from->source_lengths, from->source_len, pad);
         break;
     case VKF_TASK_CLASSIFY:
         begin_slot(slot, from->rows, from->source_len, 0);

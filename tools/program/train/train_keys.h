@@ -13,11 +13,13 @@
     X(OUTPUT, "", "output", "out", TEXT, output, 0, 0, "DIR: where the trained model is written")                  \
     X(DTYPE, "", "dtype", "dtype", DTYPE, dtype, 0, 0, "mixed precision: in which products read weights")        \
     X(SEED, "", "seed", "seed", U64, seed, 0, 9.2e18, "of all random numbers")                                        \
+    X(TASK, "", "task", "task", TASK, task, 0, 0, "what is learned; else what model and data say")                    \
+    X(LOSS_ON, "", "loss_on", "loss-on", LOSS_ON, loss_on, 0, 0, "which tokens of a prompt and its completion count") \
     X(PARAMETERS, "", "parameters", "parameters", PARAMETERS, parameters, 0, 0, "which are trained")                  \
     X(STEPS, "", "steps", "steps", U32, steps, 1, 4e9, "ends after so many")                                          \
     X(EPOCHS, "", "epochs", "epochs", U32, epochs, 1, 1e6, "ends after so many")                                      \
     X(BATCH_TOKENS, "", "batch_tokens", "batch-tokens", U32, batch_tokens, 1, 1 << 24,                                \
-      "of a batch with its padding, source or target")                                                                \
+      "tokens of a batch with its padding, source or target")                                                                \
     X(BATCH_ROWS, "", "batch_rows", "batch-rows", U32, batch_rows, 1, 1 << 20, "examples of a batch at most")         \
     X(ACCUMULATION, "", "accumulation", "accumulation", U32, accumulation, 1, 1 << 16, "batches of a step")           \
     X(LABEL_SMOOTHING, "", "label_smoothing", "label-smoothing", REAL, label_smoothing, 0, 0.99,                      \
@@ -33,6 +35,10 @@
       "compute activations again instead of keeping them")                                                            \
     X(TRAIN, "data", "train", "train", TEXTS, train, 0, 0, "FILE of examples; repeatable")                            \
     X(HELDOUT, "data", "heldout", "heldout", TEXTS, heldout, 0, 0, "FILE of examples to evaluate by; repeatable")     \
+    X(LONG, "data", "long", "long", LONG, long_texts, 0, 0, "what is done with texts longer than the model")          \
+    X(MAX_LENGTH, "data", "max_length", "max-length", U32, max_length, 2, 1 << 24,                                    \
+      "tokens from which on a text is long; else the model's")                                                        \
+    X(PACK, "data", "pack", "pack", BOOL, pack, 0, 0, "a decoder's texts come one after the other, cut into blocks")  \
     X(MAX_BAD_LINES, "data", "max_bad_lines", "max-bad-lines", U32, max_bad_lines, 0, 4e9,                            \
       "broken lines that are left out")                                                                               \
     X(MAX_LINE_BYTES, "data", "max_line_bytes", "max-line-bytes", U32, max_line_bytes, 16, 1 << 28,                   \
@@ -84,6 +90,9 @@ typedef enum vkf_train_kind {
     VKF_TRAIN_KIND_ACTIVATION,
     VKF_TRAIN_KIND_OPTIMIZER,
     VKF_TRAIN_KIND_SCHEDULE,
+    VKF_TRAIN_KIND_TASK,
+    VKF_TRAIN_KIND_LOSS_ON,
+    VKF_TRAIN_KIND_LONG,
     VKF_TRAIN_KIND_COUNT,
 } vkf_train_kind;
 

@@ -28,7 +28,9 @@ static const plot plots[] = {
     {
         "loss",
         "Loss",
-        "The mean of what each token adds, in nats. The pale band is what single steps reach up and down to.",
+        "Cross entropy in nats: the mean over the tokens, or classes, that are learned. The training loss is that of each "
+        "step’s batch before the step, with the dropout and the label smoothing that the run has; the held-out loss has "
+        "neither, so that it lies lower where these are set. The pale band is what single steps reach up and down to.",
         false,
         {{"training", "c2", VKF_TRAIN_LOG_STEP, offsetof(vkf_train_log_line, loss)},
          {"held-out examples", "c1", VKF_TRAIN_LOG_EVAL, offsetof(vkf_train_log_line, loss)}},
@@ -150,8 +152,9 @@ static void each_row(const vkf_template_body *body, const void *user)
     const drawing *d = user;
     const double step = vkf_train_tick_step(d->values, false);
     for (double i = ceil(d->values.low / step); i * step <= d->values.high; i++) {
-        const double y = 100 - 100 * vkf_train_span_place(d->values, i * step);
-        const vkf_slot slots[] = {{"y", .number = y}, {"label", .number = i * step}, {0}};
+        const double tick = i * step + 0.0; // ceil() gives -0
+        const double y = 100 - 100 * vkf_train_span_place(d->values, tick);
+        const vkf_slot slots[] = {{"y", .number = y}, {"label", .number = tick}, {0}};
         vkf_template_body_write(body, slots, NULL);
     }
 }
@@ -164,7 +167,7 @@ static void each_column(const vkf_template_body *body, const void *user)
     for (double i = ceil(steps.low / step); i * step <= steps.high; i++) {
         const double x = 100 * vkf_train_span_place(steps, i * step);
         char label[32];
-        count_text(i * step, label);
+        count_text(i * step + 0.0, label); // ceil() gives -0
         const vkf_slot slots[] = {
             {"x", .number = x},
             {"label", .text = label},

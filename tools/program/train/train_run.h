@@ -23,10 +23,12 @@ typedef struct vkf_train_run {
     vkf_context *context;
     vkf_model *model;
     vkf_model_config model_config;
+    vkf_train_goal goal;
     vkf_train_words words;
     vkf_train_data train, heldout; // `heldout` has no batches unless there are held-out examples
     vkf_trainer *trainer;
     vkf_train_log log;
+    vkf_memory_plan memory; // of the trainer
     uint64_t total_steps;
     double seconds_before;     // of earlier parts of the run
     uint32_t looks_since_best; // at held-out examples
@@ -43,6 +45,9 @@ static inline bool vkf_train_leads(const vkf_train_run *run)
 // be closed whether this succeeds or not. False after a message.
 bool vkf_train_open(const vkf_train_options *options, vkf_train_run *out_run);
 void vkf_train_close(vkf_train_run *run);
+
+// train_intro.c: says what the run will learn, and from what.
+void vkf_train_say(const vkf_train_run *run);
 
 // train_files.c: the files of the directory of the run. Paths are released with vkf__free().
 VKF_MUST_CHECK vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out_path);

@@ -1,6 +1,7 @@
 // Opens what a training run works with.
 #include "base/directories.h"
 #include "command/model_path.h"
+#include "model/sentence_modules.h"
 #include "train/new_model.h"
 #include "train/train_ranks.h"
 #include "train/train_run.h"
@@ -14,34 +15,58 @@ static const char *const head_patterns[] = {"classifier*", "pre_classifier*",  "
 
 // ---- the model
 
-static vkf_status make_new_model(const vkf_train_run *run)
+// Writes the directory that training begins with, unless a run goes on that has. `from` has a model that lacks a head;
+// NULL: there is none.
+static vkf_status make_start(const vkf_train_run *run, const char *from)
 {
-    // What an earlier run without a single checkpoint has left.
-    vkf__directory_remove_unheld(run->config->output, "start");
-    return vkf_new_model_write(run->host, run->config, run->start);
+    uint64_t step;
+    vkf_status status = VKF_OK;
+    if (vkf_train_leads(run) && !vkf__last_step(run->config->output, &step)) {
+        // What an earlier run without a single checkpoint has left.
+        vkf__directory_remove_unheld(run->config->output, "start");
+        status = from ? vkf_new_head_write(run->host, run->config, &run->goal, from, run->start)
+                      : vkf_new_model_write(run->host, run->config, run->start);
+    }
+    VKF_RETURN_IF_ERROR(status);
+    vkf_ranks_meet();
+    return VKF_OK;
 }
 
 static vkf_status find_start(vkf_train_run *run)
 {
-    const vkf_train_config *config = run->config;
-    uint64_t step;
-    if (config->model) {
-        const char *directory = config->model;
-        if (!vkf_find_model(&directory))
-            return VKF_ERROR_FILE;
-        VKF_STRDUP_OR_RETURN(run->host, run->start, directory);
-        return VKF_OK;
+    const char *directory = run->config->model;
+    if (!directory) {
+        VKF_RETURN_IF_ERROR(vkf_train_path(run, "start", &run->start));
+        return make_start(run, NULL);
     }
-    VKF_RETURN_IF_ERROR(vkf_train_path(run, "start", &run->start));
-    if (vkf_train_leads(run) && !vkf__last_step(config->output, &step))
-        VKF_RETURN_IF_ERROR(make_new_model(run));
-    vkf_ranks_meet();
+    if (!vkf_find_model(&directory))
+        return VKF_ERROR_FILE;
+    VKF_STRDUP_OR_RETURN(run->host, run->start, directory);
     return VKF_OK;
+}
+
+// Gives the model a head where it has none for what is to be learned.
+static vkf_status find_goal(vkf_train_run *run)
+{
+    char *from = NULL;
+    VKF_RETURN_IF_ERROR(vkf_train_goal_find(run->host, run->config, run->start, &run->goal));
+    if (run->goal.drawn == VKF_HEAD_NONE)
+        return VKF_OK;
+    vkf_status status = vkf__transformer_directory(run->host, run->start, &from);
+    vkf__free(run->host, run->start);
+    run->start = NULL;
+    if (status == VKF_OK)
+        status = vkf_train_path(run, "start", &run->start);
+    if (status == VKF_OK)
+        status = make_start(run, from);
+    vkf__free(run->host, from);
+    return status;
 }
 
 static vkf_status load_model(vkf_train_run *run)
 {
     VKF_RETURN_IF_ERROR(find_start(run));
+    VKF_RETURN_IF_ERROR(find_goal(run));
     const vkf_model_desc desc = {.directory = run->start, .trainable = true};
     VKF_RETURN_IF_ERROR(vkf_model_load(run->context, &desc, &run->model));
     vkf_model_get_config(run->model, &run->model_config);
@@ -79,11 +104,11 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
         .max_batch = sizes->rows,
         .max_source_len = sizes->source_len,
         .max_target_len = sizes->target_len,
-        .loss = run->words.task == VKF_TASK_EMBED ? VKF_TRAIN_LOSS_CONTRASTIVE : VKF_TRAIN_LOSS_LABELS,
+        .loss = run->goal.task == VKF_TASK_EMBED ? VKF_TRAIN_LOSS_CONTRASTIVE : VKF_TRAIN_LOSS_LABELS,
         // What is looked at has none of it, and a check of gradients looks.
         .label_smoothing = run->options->check_gradients ? 0 : (float)c->label_smoothing,
         .optimizer = optimizers[c->optimizer],
-        .rate = c->lr,
+        .rate = run->goal.lr,
         .schedule = schedules[c->schedule],
         .warmup_steps = c->warmup,
         .total_steps = run->total_steps,
@@ -138,6 +163,7 @@ static vkf_status make_trainer(vkf_train_run *run)
     }
     if (run->config->parameters == VKF_TRAIN_LORA)
         add_adapter(run, head, &desc);
+    VKF_RETURN_IF_ERROR(vkf_trainer_plan(run->model, &desc, &run->memory));
     return vkf_trainer_create(run->model, &desc, &run->trainer);
 }
 
@@ -155,11 +181,13 @@ static uint64_t steps_of(const vkf_train_run *run)
 static vkf_status open_examples(vkf_train_run *run)
 {
     const vkf_train_config *config = run->config;
-    VKF_RETURN_IF_ERROR(vkf_train_words_load(run->host, run->start, &run->model_config, &run->words));
-    VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->train, config->accumulation,
+    VKF_RETURN_IF_ERROR(
+        vkf_train_words_load(run->host, run->start, &run->model_config, run->goal.task, &run->words));
+    VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &run->goal, &config->train, config->accumulation,
                                             &run->options->ranks, &run->train));
     if (config->heldout.count > 0)
-        VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &config->heldout, 1, NULL, &run->heldout));
+        VKF_RETURN_IF_ERROR(
+            vkf_train_data_open(&run->words, config, &run->goal, &config->heldout, 1, NULL, &run->heldout));
     run->total_steps = steps_of(run);
     return VKF_OK;
 }
@@ -171,7 +199,10 @@ static vkf_status open_all(vkf_train_run *run)
     VKF_RETURN_IF_ERROR(vkf_open_context_aloud(&run->options->common, &run->context));
     VKF_RETURN_IF_ERROR(load_model(run));
     VKF_RETURN_IF_ERROR(open_examples(run));
-    return make_trainer(run);
+    VKF_RETURN_IF_ERROR(make_trainer(run));
+    if (vkf_train_leads(run) && !run->options->check_gradients)
+        vkf_train_say(run);
+    return VKF_OK;
 }
 
 bool vkf_train_open(const vkf_train_options *options, vkf_train_run *out_run)
@@ -190,6 +221,7 @@ void vkf_train_close(vkf_train_run *run)
     vkf_train_data_free(&run->heldout);
     vkf_train_data_free(&run->train);
     vkf_train_words_free(&run->words);
+    vkf_train_goal_free(run->host, &run->goal);
     vkf_model_destroy(&run->model);
     vkf_context_destroy(&run->context);
     vkf__free(run->host, run->start);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_CHOICES 5
+#define MAX_CHOICES 8
 
 const vkf_train_row vkf_train_rows[VKF_TRAIN_KEY_COUNT] = {
 #define X(id, section, key, flag, kind, member, min, max, help) \
@@ -22,6 +22,9 @@ static const char *const choices[VKF_TRAIN_KIND_COUNT][MAX_CHOICES] = {
     [VKF_TRAIN_KIND_ACTIVATION] = {"relu", "gelu"},
     [VKF_TRAIN_KIND_OPTIMIZER] = {"adamw", "adam", "sgd"},
     [VKF_TRAIN_KIND_SCHEDULE] = {"constant", "linear", "cosine", "paper"},
+    [VKF_TRAIN_KIND_TASK] = {"auto", "translate", "continue", "complete", "classify", "tag", "fill", "embed"},
+    [VKF_TRAIN_KIND_LOSS_ON] = {"completion", "all"},
+    [VKF_TRAIN_KIND_LONG] = {"auto", "block", "cut", "drop"},
 };
 
 void *vkf_train_member(vkf_train_config *config, vkf_train_key key)

@@ -1,0 +1,281 @@
+// Chooses what a run learns.
+#include "train/train_goal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/family.h"
+#include "model/labels.h"
+#include "model/model_directory.h"
+#include "model/model_kind.h"
+#include "model/sentence_modules.h"
+#include "train/train_values.h"
+
+// What is known of the model without loading it.
+typedef struct model_facts {
+    const vkf__host *host;
+    const char *directory;
+    vkf_model_config config; // its head is the one that the file has
+    vkf_head asked;          // the one that config.json asks for
+    const vkf__family *family;
+    bool embeds; // by a modules.json
+} model_facts;
+
+static vkf_status read_facts(const vkf__host *host, const char *directory, model_facts *out_facts)
+{
+    vkf_status status = VKF_OK;
+    vkf__host quiet = *host; // whoever loads the model warns of it
+    vkf__model_source source = {0};
+    vkf__sentence_list list = {0};
+    quiet.min_severity = VKF_SEVERITY_ERROR;
+    VKF_TRY(vkf__model_directory_load(&quiet, directory, &source));
+    const vkf_head asked = source.config.head;
+    VKF_TRY(vkf__model_source_open(&quiet, directory, &source));
+    if (vkf__facts_of(&source.config)->pools)
+        VKF_TRY(vkf__sentence_list_load(&quiet, directory, &list));
+    *out_facts = (model_facts){host, directory, source.config, asked, source.family, list.embeds};
+fail:
+    vkf__model_source_close(&source);
+    return status;
+}
+
+// ---- what a model can learn
+
+static bool has_drawn_head(const model_facts *f, vkf_head kind)
+{
+    const vkf__family_head *head = f->family ? f->family->heads : NULL;
+    while (head && head->architecture && head->head != kind)
+        head++;
+    return head && head->architecture && !f->embeds &&
+           (f->config.head == VKF_HEAD_NONE || f->config.head == VKF_HEAD_MASKED_LM);
+}
+
+static bool learns(const model_facts *f, vkf_train_task task)
+{
+    const vkf__kind_facts *facts = vkf__facts_of(&f->config);
+    const vkf_head head = f->config.head;
+    switch (task) {
+    case VKF_TASK_TRANSLATE:
+        return facts->generates && facts->encodes;
+    case VKF_TASK_CONTINUE:
+    case VKF_TASK_COMPLETE:
+        return facts->prompts;
+    case VKF_TASK_CLASSIFY:
+        return facts->pools && (head == VKF_HEAD_SEQUENCE_CLASSIFICATION ||
+                                has_drawn_head(f, VKF_HEAD_SEQUENCE_CLASSIFICATION));
+    case VKF_TASK_TAG:
+        return facts->pools &&
+               (head == VKF_HEAD_TOKEN_CLASSIFICATION || has_drawn_head(f, VKF_HEAD_TOKEN_CLASSIFICATION));
+    case VKF_TASK_FILL:
+        return facts->pools && head == VKF_HEAD_MASKED_LM;
+    default:
+        return facts->pools && head == VKF_HEAD_NONE;
+    }
+}
+
+static const char *name_of(vkf_train_task task)
+{
+    return vkf_train_choice(VKF_TRAIN_KIND_TASK, (uint32_t)task + 1);
+}
+
+static vkf_status fail_task(const model_facts *f, vkf_train_task task)
+{
+    char list[160] = "";
+    size_t length = 0;
+    for (vkf_train_task other = 0; other < VKF_TASK_COUNT; other++)
+        if (learns(f, other))
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s\"%s\"", length > 0 ? ", " : "",
+                                       name_of(other));
+    return vkf__fail(f->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "'task' (--task) is \"%s\", which %s does not learn: it takes %s", name_of(task), f->directory,
+                     list);
+}
+
+static vkf_status check_model(const model_facts *f)
+{
+    const vkf_model_config *config = &f->config;
+    const char *problem = NULL;
+    if (!vkf__facts_of(config)->generates && !vkf__facts_of(config)->pools)
+        problem = "reads sequences that are no text, which no line says";
+    else if (config->head == VKF_HEAD_QUESTION_ANSWERING)
+        problem = "has a head that finds answers in texts, which is not trained here";
+    else if (config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION && (config->head_regression || config->head_multi_label))
+        problem = "has a head that gives values or several classes at once, and what is trained here is one class of "
+                  "several";
+    else if (config->lower_case)
+        problem = "puts texts into lower case beside its tokenizer: make the data so, and take do_lower_case out of its "
+                  "sentence_bert_config.json";
+    return problem ? vkf__fail(f->host, VKF_ERROR_UNSUPPORTED, "%s: the model %s", f->directory, problem) : VKF_OK;
+}
+
+// ---- what the data are for
+
+static vkf_status task_of_decoder(const model_facts *f, const vkf_train_config *config, const vkf_train_look *look,
+                                  vkf_train_task *out_task)
+{
+    *out_task = look->prompt || look->columns ? VKF_TASK_COMPLETE : VKF_TASK_CONTINUE;
+    if (look->label || look->tags)
+        return vkf__fail(f->host, VKF_ERROR_FORMAT,
+                         "%s has labels, and %s has no head that could learn them: 'task' (--task) \"continue\" learns "
+                         "from the texts alone",
+                         config->train.items[0], f->directory);
+    if (look->messages && !look->prompt)
+        return vkf__fail(f->host, VKF_ERROR_FORMAT,
+                         "%s has messages, which no chat template is rendered for here: write them as \"prompt\" and "
+                         "\"completion\"",
+                         config->train.items[0]);
+    return VKF_OK;
+}
+
+static vkf_status task_of_encoder(const model_facts *f, const vkf_train_config *config, const vkf_train_look *look,
+                                  vkf_train_task *out_task)
+{
+    const vkf_head head = f->config.head != VKF_HEAD_NONE ? f->config.head : f->asked;
+    const bool masks = f->config.head == VKF_HEAD_MASKED_LM;
+    if (head == VKF_HEAD_SEQUENCE_CLASSIFICATION)
+        *out_task = VKF_TASK_CLASSIFY;
+    else if (head == VKF_HEAD_TOKEN_CLASSIFICATION || (!f->embeds && (look->tags || look->words)))
+        *out_task = VKF_TASK_TAG;
+    else if (f->embeds || (look->pair && !masks))
+        *out_task = VKF_TASK_EMBED;
+    else if (look->label || look->columns)
+        *out_task = VKF_TASK_CLASSIFY;
+    else if (masks)
+        *out_task = VKF_TASK_FILL;
+    else
+        return vkf__fail(f->host, VKF_ERROR_FORMAT,
+                         "%s: texts alone teach nothing to %s, which has no head for masked words: give lines TEXT <tab> "
+                         "LABEL, or WORD WORD <tab> LABEL LABEL",
+                         config->train.items[0], f->directory);
+    return VKF_OK;
+}
+
+static vkf_status find_task(const model_facts *f, const vkf_train_config *config, vkf_train_task *out_task)
+{
+    vkf_train_look look;
+    if (config->task != VKF_TRAIN_TASK_AUTO) {
+        *out_task = (vkf_train_task)(config->task - 1);
+        return learns(f, *out_task) ? VKF_OK : fail_task(f, *out_task);
+    }
+    *out_task = VKF_TASK_TRANSLATE;
+    if (learns(f, *out_task))
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf_train_look_at(f->host, config, &look));
+    VKF_RETURN_IF_ERROR(vkf__facts_of(&f->config)->prompts ? task_of_decoder(f, config, &look, out_task)
+                                                           : task_of_encoder(f, config, &look, out_task));
+    return learns(f, *out_task) ? VKF_OK : fail_task(f, *out_task);
+}
+
+// ---- classes of a head that is drawn
+
+static bool is_one_of(const char *name, char *const *labels, uint32_t count)
+{
+    char number[16];
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(number, sizeof number, "%u", i);
+        if (strcmp(labels[i], name) == 0 || strcmp(number, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Whether the classes that config.json has are the data's. Where it asks for classes they have to be.
+static vkf_status keep_labels(const model_facts *f, vkf_train_goal *goal)
+{
+    char **labels = NULL, *transformer = NULL;
+    uint32_t count = 0, known = 0;
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__transformer_directory(f->host, f->directory, &transformer));
+    VKF_TRY(vkf__labels_load(f->host, transformer, &labels, &count));
+    while (known < goal->classes.count && is_one_of(goal->classes.names[known], labels, count))
+        known++;
+    if (known < goal->classes.count && f->asked == goal->drawn)
+        VKF_TRY(vkf__fail(f->host, VKF_ERROR_FORMAT,
+                          "the data have the label '%.100s', which is none of the %u classes in %s/config.json: correct "
+                          "its id2label, or leave it and \"architectures\" out, so that the classes are the data's",
+                          goal->classes.names[known], count, transformer));
+    if (f->asked == goal->drawn)
+        vkf_train_classes_free(f->host, &goal->classes);
+fail:
+    if (labels)
+        vkf__labels_free(f->host, labels, count);
+    vkf__free(f->host, transformer);
+    return status;
+}
+
+static vkf_status find_head(const model_facts *f, const vkf_train_config *config, vkf_train_goal *goal)
+{
+    const bool tags = goal->task == VKF_TASK_TAG;
+    const vkf_head head = tags ? VKF_HEAD_TOKEN_CLASSIFICATION : VKF_HEAD_SEQUENCE_CLASSIFICATION;
+    if ((!tags && goal->task != VKF_TASK_CLASSIFY) || f->config.head == head)
+        return VKF_OK;
+    goal->drawn = head;
+    VKF_RETURN_IF_ERROR(vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS,
+                                               &goal->classes));
+    return keep_labels(f, goal);
+}
+
+// ---- settings that follow
+
+// As transformers' Trainer has them, and for completions and adapters TRL.
+static double rate_of(const vkf_train_config *config, vkf_train_task task)
+{
+    if (config->origins[VKF_TRAIN_LR] != VKF_TRAIN_DEFAULT)
+        return config->lr;
+    if (config->optimizer == VKF_TRAIN_SGD || config->parameters == VKF_TRAIN_HEAD)
+        return 1e-3;
+    if (!config->model)
+        return 5e-4;
+    if (config->parameters == VKF_TRAIN_LORA)
+        return 2e-4;
+    return task == VKF_TASK_COMPLETE ? 2e-5 : 5e-5;
+}
+
+// So few that a small file makes many steps, unless the batches' tokens are given. An embedding is told from the others
+// of its batch, so that it needs some.
+static uint32_t rows_of(const vkf_train_config *config, vkf_train_task task)
+{
+    if (config->batch_rows > 0 || config->origins[VKF_TRAIN_BATCH_TOKENS] != VKF_TRAIN_DEFAULT)
+        return config->batch_rows;
+    return config->model && task != VKF_TASK_EMBED ? 8 : 16;
+}
+
+static vkf_status settle(const model_facts *f, const vkf_train_config *config, vkf_train_goal *goal)
+{
+    const vkf_train_task task = goal->task;
+    const bool decodes = task == VKF_TASK_CONTINUE || task == VKF_TASK_COMPLETE;
+    const bool by_token = decodes || task == VKF_TASK_FILL || task == VKF_TASK_TAG;
+    goal->lr = rate_of(config, task);
+    goal->batch_rows = rows_of(config, task);
+    goal->long_texts = config->long_texts;
+    if (goal->long_texts == VKF_TRAIN_LONG_AUTO)
+        goal->long_texts = config->pack || task == VKF_TASK_CONTINUE || task == VKF_TASK_FILL ? VKF_TRAIN_LONG_BLOCK
+                                                                                               : VKF_TRAIN_LONG_CUT;
+    const char *problem = NULL;
+    if (config->origins[VKF_TRAIN_LOSS_ON] != VKF_TRAIN_DEFAULT && task != VKF_TASK_COMPLETE)
+        problem = "'loss_on' (--loss-on) is for prompts and completions";
+    else if (config->pack && (!decodes || goal->long_texts != VKF_TRAIN_LONG_BLOCK))
+        problem = "'data.pack' (--pack) makes blocks of a decoder's texts";
+    else if (goal->long_texts == VKF_TRAIN_LONG_BLOCK && !by_token)
+        problem = "'data.long' (--long) \"block\" is for texts each of whose tokens is learned";
+    return problem ? vkf__fail(f->host, VKF_ERROR_INVALID_ARGUMENT, "%s, and this run learns to %s", problem,
+                               name_of(task))
+                   : VKF_OK;
+}
+
+vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config, const char *directory,
+                            vkf_train_goal *out_goal)
+{
+    model_facts facts;
+    *out_goal = (vkf_train_goal){0};
+    VKF_RETURN_IF_ERROR(read_facts(host, directory, &facts));
+    VKF_RETURN_IF_ERROR(check_model(&facts));
+    VKF_RETURN_IF_ERROR(find_task(&facts, config, &out_goal->task));
+    VKF_RETURN_IF_ERROR(settle(&facts, config, out_goal));
+    return find_head(&facts, config, out_goal);
+}
+
+void vkf_train_goal_free(const vkf__host *host, vkf_train_goal *goal)
+{
+    vkf_train_classes_free(host, &goal->classes);
+}

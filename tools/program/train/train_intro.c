@@ -1,0 +1,114 @@
+// The line at the start of a run: what it learns, from how much, and with what.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "output/standard_output.h"
+#include "train/train_run.h"
+#include "training/trainer.h"
+
+static const char *const learned[VKF_TASK_COUNT] = {
+    [VKF_TASK_TRANSLATE] = "the target of each source",
+    [VKF_TASK_CONTINUE] = "the next token of texts",
+    [VKF_TASK_COMPLETE] = "the completions of prompts",
+    [VKF_TASK_CLASSIFY] = "the classes of texts",
+    [VKF_TASK_TAG] = "the classes of words",
+    [VKF_TASK_FILL] = "masked words of texts",
+    [VKF_TASK_EMBED] = "embeddings in which texts that belong together are near",
+};
+
+// "1,234,567"
+static const char *grouped(uint64_t number, char out_text[32])
+{
+    char digits[24];
+    size_t at = 0;
+    const size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, number);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            out_text[at++] = ',';
+        out_text[at++] = digits[i];
+    }
+    out_text[at] = '\0';
+    return out_text;
+}
+
+static void say_examples(const vkf_train_run *run, const vkf_train_data *data, const char *what)
+{
+    static const char *const ways[] = {
+        [VKF_TRAIN_LONG_BLOCK] = "divided",
+        [VKF_TRAIN_LONG_CUT] = "cut off",
+        [VKF_TRAIN_LONG_DROP] = "left out",
+    };
+    const vkf_pieces *pieces = &data->pieces;
+    char texts[32], taken[32], cut[32];
+    const uint32_t count = vkf_pieces_count(pieces), left_out = vkf_batches_left_out(data->batches, NULL);
+    printf(", %s %s", grouped(count - left_out, taken), what);
+    if (pieces->pack)
+        printf(" of %s texts in blocks of %u tokens", grouped(vkf_examples_count(data->examples), texts),
+               pieces->max_source);
+    else if (pieces->long_texts > 0)
+        printf(" (%s of %s texts, longer than %u tokens, %s %s there)", grouped(pieces->long_texts, cut),
+               grouped(vkf_examples_count(data->examples), texts), pieces->max_source,
+               pieces->long_texts == 1 ? "is" : "are", ways[run->goal.long_texts]);
+    if (left_out > 0)
+        printf(" (%s left out)", grouped(left_out, cut));
+}
+
+static void say_task(const vkf_train_run *run)
+{
+    const vkf_train_words *words = &run->words;
+    printf("learns %s", learned[run->goal.task]);
+    for (uint32_t i = 0; i < words->label_count && i < 4; i++)
+        printf("%s%.40s", i == 0 ? " (" : ", ", words->labels[i]);
+    if (words->label_count > 4)
+        printf(" and %u others", words->label_count - 4);
+    if (words->label_count > 0)
+        putchar(')');
+    if (run->goal.task == VKF_TASK_COMPLETE && run->config->loss_on == VKF_TRAIN_ON_ALL)
+        printf(" and the prompts");
+    say_examples(run, &run->train, "examples");
+    if (run->heldout.batches)
+        say_examples(run, &run->heldout, "held out");
+    putchar('\n');
+}
+
+static uint64_t count_of(const vkf__parameters *parameters, bool trained)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < parameters->count; i++) {
+        uint64_t elements = 0;
+        if (!trained || vkf__present(&parameters->items[i].gradient))
+            (void)vkf_tensor_count(&parameters->items[i].value, &elements);
+        count += elements;
+    }
+    return count;
+}
+
+static uint64_t bytes_of(const vkf_train_run *run)
+{
+    const vkf_memory_plan *plan = &run->memory;
+    uint64_t bytes = plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes;
+    for (size_t i = 0; i < run->model->weights.buffer_count; i++)
+        bytes += vkf_buffer_size(run->model->weights.buffers[i]);
+    return bytes;
+}
+
+static void say_sizes(const vkf_train_run *run)
+{
+    const vkf__parameters *parameters = &run->trainer->parameters;
+    char steps[32], batches[32], trained[32], all[32];
+    vkf_device_info device;
+    vkf_context_device_info(run->context, &device);
+    printf("%s steps of up to %u examples at a learning rate of %g, %s batches in an epoch; %s of %s parameters train, "
+           "in %.1f MB on %s\n",
+           grouped(run->total_steps, steps), vkf_batches_largest(run->train.batches).rows * run->config->accumulation,
+           run->goal.lr, grouped(vkf_batches_per_epoch(run->train.batches), batches),
+           grouped(count_of(parameters, true), trained), grouped(count_of(parameters, false), all),
+           (double)bytes_of(run) / 1e6, device.name);
+}
+
+void vkf_train_say(const vkf_train_run *run)
+{
+    say_task(run);
+    say_sizes(run);
+    (void)vkf_flush_stdout();
+}
