@@ -46,7 +46,7 @@ static bool has_drawn_head(const model_facts *f, vkf_head kind)
     const vkf__family_head *head = f->family ? f->family->heads : NULL;
     while (head && head->architecture && head->head != kind)
         head++;
-    return head && head->architecture && !f->embeds &&
+    return head && head->architecture &&
            (f->config.head == VKF_HEAD_NONE || f->config.head == VKF_HEAD_MASKED_LM);
 }
 
