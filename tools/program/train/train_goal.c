@@ -1,6 +1,7 @@
 // Chooses what a run learns.
 #include "train/train_goal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct model_facts {
     vkf_model_config config; // its head is the one that the file has
     vkf_head asked;          // the one that config.json asks for
     const vkf__family *family;
-    bool embeds; // by a modules.json
+    bool embeds; // a modules.json says so, and there is no head
 } model_facts;
 
 static vkf_status read_facts(const vkf__host *host, const char *directory, model_facts *out_facts)
@@ -33,7 +34,8 @@ static vkf_status read_facts(const vkf__host *host, const char *directory, model
     VKF_TRY(vkf__model_source_open(&quiet, directory, &source));
     if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(vkf__sentence_list_load(&quiet, directory, &list));
-    *out_facts = (model_facts){host, directory, source.config, asked, source.family, list.embeds};
+    *out_facts = (model_facts){host, directory, source.config, asked, source.family,
+                               list.embeds && source.config.head == VKF_HEAD_NONE};
 fail:
     vkf__model_source_close(&source);
     return status;
@@ -217,18 +219,28 @@ static vkf_status find_head(const model_facts *f, const vkf_train_config *config
 
 // ---- settings that follow
 
-// As transformers' Trainer has them, and for completions and adapters TRL.
-static double rate_of(const vkf_train_config *config, vkf_train_task task)
+#define USUAL_WIDTH 768.0 // of BERT and GPT-2, of which the rates are
+#define HIGHEST_RATE 2e-3
+
+// As transformers' Trainer has it, and for completions and adapters TRL; of a new model that of GPT-2. Narrower models
+// take a higher one, in proportion (Yang et al. 2022, "Tensor Programs V"); BERT's miniatures of width 128 are tuned at
+// 3e-4.
+static double usual_rate(const vkf_train_config *config, vkf_train_task task)
+{
+    if (!config->model)
+        return 6e-4;
+    if (config->parameters == VKF_TRAIN_LORA)
+        return 2e-4;
+    return task == VKF_TASK_COMPLETE ? 2e-5 : 5e-5;
+}
+
+static double rate_of(const model_facts *f, const vkf_train_config *config, vkf_train_task task)
 {
     if (config->origins[VKF_TRAIN_LR] != VKF_TRAIN_DEFAULT)
         return config->lr;
     if (config->optimizer == VKF_TRAIN_SGD || config->parameters == VKF_TRAIN_HEAD)
         return 1e-3;
-    if (!config->model)
-        return 5e-4;
-    if (config->parameters == VKF_TRAIN_LORA)
-        return 2e-4;
-    return task == VKF_TASK_COMPLETE ? 2e-5 : 5e-5;
+    return fmin(usual_rate(config, task) * fmax(1, USUAL_WIDTH / f->config.d_model), HIGHEST_RATE);
 }
 
 // So few that a small file makes many steps, unless the batches' tokens are given. An embedding is told from the others
@@ -245,7 +257,7 @@ static vkf_status settle(const model_facts *f, const vkf_train_config *config, v
     const vkf_train_task task = goal->task;
     const bool decodes = task == VKF_TASK_CONTINUE || task == VKF_TASK_COMPLETE;
     const bool by_token = decodes || task == VKF_TASK_FILL || task == VKF_TASK_TAG;
-    goal->lr = rate_of(config, task);
+    goal->lr = rate_of(f, config, task);
     goal->batch_rows = rows_of(config, task);
     goal->long_texts = config->long_texts;
     if (goal->long_texts == VKF_TRAIN_LONG_AUTO)

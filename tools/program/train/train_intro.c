@@ -31,26 +31,29 @@ static const char *grouped(uint64_t number, char out_text[32])
     return out_text;
 }
 
+// "1 step", "2 steps"; `plural` is "s" or "es".
+static void say_count(const char *before, uint64_t number, const char *what, const char *plural)
+{
+    char text[32];
+    printf("%s%s %s%s", before, grouped(number, text), what, number == 1 ? "" : plural);
+}
+
 static void say_examples(const vkf_train_run *run, const vkf_train_data *data, const char *what)
 {
-    static const char *const ways[] = {
-        [VKF_TRAIN_LONG_BLOCK] = "divided",
-        [VKF_TRAIN_LONG_CUT] = "cut off",
-        [VKF_TRAIN_LONG_DROP] = "left out",
-    };
+    static const char *const ways[] = {[VKF_TRAIN_LONG_BLOCK] = "divided", [VKF_TRAIN_LONG_CUT] = "cut off"};
     const vkf_pieces *pieces = &data->pieces;
-    char texts[32], taken[32], cut[32];
-    const uint32_t count = vkf_pieces_count(pieces), left_out = vkf_batches_left_out(data->batches, NULL);
-    printf(", %s %s", grouped(count - left_out, taken), what);
-    if (pieces->pack)
-        printf(" of %s texts in blocks of %u tokens", grouped(vkf_examples_count(data->examples), texts),
-               pieces->max_source);
-    else if (pieces->long_texts > 0)
-        printf(" (%s of %s texts, longer than %u tokens, %s %s there)", grouped(pieces->long_texts, cut),
-               grouped(vkf_examples_count(data->examples), texts), pieces->max_source,
-               pieces->long_texts == 1 ? "is" : "are", ways[run->goal.long_texts]);
+    const uint32_t left_out = vkf_batches_left_out(data->batches, NULL);
+    say_count(", ", vkf_pieces_count(pieces) - left_out, what, "s");
+    if (pieces->pack) {
+        say_count(" of ", vkf_examples_count(data->examples), "text", "s");
+        printf(" in blocks of %u tokens", pieces->max_source);
+    } else if (pieces->long_texts > 0) {
+        say_count(" (", pieces->long_texts, "text", "s");
+        printf(" longer than %u tokens %s %s)", pieces->max_source, pieces->long_texts == 1 ? "is" : "are",
+               ways[run->goal.long_texts]);
+    }
     if (left_out > 0)
-        printf(" (%s left out)", grouped(left_out, cut));
+        say_count(" (", left_out, "left out)", "");
 }
 
 static void say_task(const vkf_train_run *run)
@@ -65,9 +68,9 @@ static void say_task(const vkf_train_run *run)
         putchar(')');
     if (run->goal.task == VKF_TASK_COMPLETE && run->config->loss_on == VKF_TRAIN_ON_ALL)
         printf(" and the prompts");
-    say_examples(run, &run->train, "examples");
+    say_examples(run, &run->train, "example");
     if (run->heldout.batches)
-        say_examples(run, &run->heldout, "held out");
+        say_examples(run, &run->heldout, "held-out example");
     putchar('\n');
 }
 
@@ -95,13 +98,14 @@ static uint64_t bytes_of(const vkf_train_run *run)
 static void say_sizes(const vkf_train_run *run)
 {
     const vkf__parameters *parameters = &run->trainer->parameters;
-    char steps[32], batches[32], trained[32], all[32];
+    const uint64_t rows = (uint64_t)vkf_batches_largest(run->train.batches).rows * run->config->accumulation;
+    char trained[32], all[32];
     vkf_device_info device;
     vkf_context_device_info(run->context, &device);
-    printf("%s steps of up to %u examples at a learning rate of %g, %s batches in an epoch; %s of %s parameters train, "
-           "in %.1f MB on %s\n",
-           grouped(run->total_steps, steps), vkf_batches_largest(run->train.batches).rows * run->config->accumulation,
-           run->goal.lr, grouped(vkf_batches_per_epoch(run->train.batches), batches),
+    say_count("", run->total_steps, "step", "s");
+    say_count(" of up to ", rows, "example", "s");
+    say_count(", ", vkf_batches_per_epoch(run->train.batches), "batch", "es");
+    printf(" in an epoch, learning rate %.3g; %s of %s parameters train, with %.1f MB on %s\n", run->goal.lr,
            grouped(count_of(parameters, true), trained), grouped(count_of(parameters, false), all),
            (double)bytes_of(run) / 1e6, device.name);
 }
