@@ -8,6 +8,7 @@
 #include "train/examples.h"
 #include "train/train_config.h"
 #include "train/train_log.h"
+#include "train/train_look.h"
 
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("\xef\xbb\xbf"
@@ -15,6 +16,11 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("{\"source\":\"a\",\"target\":\"b\",\"text\":\"c\",\"label\":2}\n{\"text\":\"\\u00e9\",\"label\":\"x\"}"
               "\r\n[]\n"),
     FUZZ_TEXT("{\"tokens\":[\"a\",\"\"],\"labels\":[\"O\",3]}\n{\"tokens\":[\"b\"],\"ner_tags\":[1]}\n"),
+    FUZZ_TEXT("{\"prompt\":\"a\",\"completion\":\" b\"}\n{\"messages\":[{\"role\":\"user\"}]}\n"
+              "{\"text\":\"a\",\"label\":true}\n{\"text\":\"b\",\"label\":1.0}\n[{\"text\":\"c\"}]\n"),
+    FUZZ_TEXT("a b\tA B\nc\tA\nd\tB\n"),
+    FUZZ_TEXT("{\"task\":\"classify\",\"loss_on\":\"all\",\"data\":{\"train\":[\"a\"],\"long\":\"cut\",\"pack\":true,"
+              "\"max_length\":9}}"),
     FUZZ_TEXT("{\"model\":\"m\",\"output\":\"o\",\"epochs\":3,\"data\":{\"train\":[\"a\"],\"max_bad_lines\":0},"
               "\"optimizer\":{\"name\":\"adam\",\"lr\":5e-4,\"betas\":[0.9,0.98]},\"parameters\":\"lora\","
               "\"lora\":{\"rank\":4,\"targets\":[\"q\",\"v\"]},\"schedule\":{\"name\":\"cosine\",\"warmup\":4}}"),
@@ -98,6 +104,26 @@ static void read_examples(const vkf__host *host, const char *path, vkf_example_k
     vkf_examples_close(&examples);
 }
 
+// What a look at the data says, and classes that are each another.
+static void read_classes(const vkf__host *host, const char *path)
+{
+    char *paths[] = {(char *)path};
+    const vkf_train_config config = {.train = {paths, 1}, .max_line_bytes = 200, .max_bad_lines = 5};
+    vkf_train_look look;
+    FUZZ_CHECK(vkf_train_look_at(host, &config, &look) == VKF_OK);
+    FUZZ_CHECK(look.columns || !look.words);
+    for (vkf_example_kind kind = VKF_EXAMPLE_CLASS; kind <= VKF_EXAMPLE_TAGS; kind++) {
+        vkf_train_classes classes;
+        const vkf_status status = vkf_train_classes_read(host, &config, kind, &classes);
+        FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT);
+        for (uint32_t i = 0; i < classes.count; i++)
+            check_text(classes.names[i], strlen(classes.names[i]));
+        for (uint32_t i = 1; i < classes.count; i++)
+            FUZZ_CHECK(strcmp(classes.names[i - 1], classes.names[i]) != 0);
+        vkf_train_classes_free(host, &classes);
+    }
+}
+
 // Settings that are taken are the same when they are written and read again.
 static void read_config(const vkf__host *host, const char *path)
 {
@@ -150,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         snprintf(path, sizeof path, "%s", scratch_write(&scratch, names[i], data, size_bytes));
         for (vkf_example_kind kind = 0; kind < VKF_EXAMPLE_KIND_COUNT; kind++)
             read_examples(&host, path, kind);
+        read_classes(&host, path);
     }
     read_config(&host, path);
     read_log(&host, path);

@@ -176,6 +176,33 @@ static void test_example_tokens_of_maskable_texts(void **state)
     finish(&f);
 }
 
+// What has a byte of the completion is learned, and so is what ends it; a token that begins in the prompt and ends in the
+// completion is the completion's.
+static void test_example_tokens_of_completions(void **state)
+{
+    static const char text[] = "{\"prompt\":\"a b\",\"completion\":\" c tokens\"}\n"
+                               "{\"prompt\":\"a tok\",\"completion\":\"ens b\"}\n";
+    static const char *const joined[] = {"a b c tokens", "a tokens b"};
+    static const uint32_t first[] = {3, 2}; // token of the completion, behind [CLS]
+    fixture f;
+    vkf_example_ids ids = {0};
+    begin_in(&f, *state, "data.jsonl", VKF_EXAMPLE_PROMPT, text);
+    f.tokens.targets = VKF_TARGETS_COMPLETION;
+    f.tokens.last_target_id = 71;
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t line = i % 2;
+        f.tokens.learns_prompts = i >= 2;
+        assert_int_equal(vkf_example_tokens_get(&f.tokens, line, &ids), VKF_OK);
+        expect_ids(&f, joined[line], false, -1, 71, ids.source, ids.source_count);
+        assert_int_equal(ids.target_count, ids.source_count);
+        for (uint32_t t = 0; t < ids.source_count; t++) { // [SEP] is before what ends the text, and not learned
+            const bool learned = i >= 2 || (t >= first[line] && t != ids.source_count - 2);
+            assert_int_equal(ids.target[t], learned ? ids.source[t] : VKF_IGNORED_LABEL);
+        }
+    }
+    finish(&f);
+}
+
 // Two vocabularies in the tokenizer's place: words that are known, and one that is not.
 static void test_example_tokens_by_vocabularies(void **state)
 {
@@ -249,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_example_tokens_of_classes),        cmocka_unit_test(test_example_tokens_of_tags),
         cmocka_unit_test(test_example_tokens_of_maskable_texts), cmocka_unit_test(test_example_tokens_by_vocabularies),
         cmocka_unit_test(test_example_tokens_end_sources),       cmocka_unit_test(test_example_tokens_make_batches),
+        cmocka_unit_test(test_example_tokens_of_completions),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

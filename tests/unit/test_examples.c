@@ -193,6 +193,22 @@ static void test_examples_leave_broken_words_out(void **state)
     }
 }
 
+// Numbers of classes as writers of JSON have them, in a file whose name ends in .json.
+static void test_examples_of_classes_as_json_has_them(void **state)
+{
+    static const char text[] = "{\"text\":\"a\",\"label\":1.0}\n{\"text\":\"b\",\"label\":true}\n"
+                               "{\"text\":\"c\",\"label\":false}\n{\"text\":\"d\",\"label\":12}\n";
+    heard h;
+    vkf_examples *examples = NULL;
+    const vkf_examples_desc desc = {.kind = VKF_EXAMPLE_CLASS};
+    assert_int_equal(open_text(listen(&h), *state, "a.json", text, sizeof text - 1, desc, &examples), VKF_OK);
+    expect_example(examples, 0, 1, "a", "1");
+    expect_example(examples, 1, 2, "b", "1");
+    expect_example(examples, 2, 3, "c", "0");
+    expect_example(examples, 3, 4, "d", "12");
+    expect_end(&examples, &h, "");
+}
+
 typedef struct broken_line {
     const char *name, *line;
     size_t size_bytes; // 0: to the terminating zero
@@ -215,9 +231,21 @@ static const broken_line broken_lines[] = {
     {"a.jsonl", "{\"source\":1,\"target\":\"b\"}", 0, VKF_EXAMPLE_PAIR, "its source is no string"},
     {"a.jsonl", "{\"source\":\"a\",\"target\":5}", 0, VKF_EXAMPLE_PAIR, "its target is no string"},
     {"a.jsonl", "{\"source\":\"a\",\"target\":\"\"}", 0, VKF_EXAMPLE_PAIR, "its target is empty"},
-    {"a.jsonl", "{\"text\":\"a\",\"label\":-1}", 0, VKF_EXAMPLE_CLASS, "its label is below 0"},
-    {"a.jsonl", "{\"text\":\"a\",\"label\":1.5}", 0, VKF_EXAMPLE_CLASS, "its label is no string"},
-    {"a.jsonl", "[\"a\"]", 0, VKF_EXAMPLE_TEXT, "it is no JSON object"},
+    {"a.jsonl", "{\"text\":\"a\",\"label\":-1}", 0, VKF_EXAMPLE_CLASS, "its label is neither a name nor the number of a class, which is whole and not below 0"},
+    {"a.jsonl", "{\"text\":\"a\",\"label\":1.5}", 0, VKF_EXAMPLE_CLASS,
+     "its label is neither a name nor the number of a class, which is whole and not below 0"},
+    {"a.jsonl", "{\"text\":\"a\",\"label\":[1]}", 0, VKF_EXAMPLE_CLASS,
+     "its label is neither a name nor the number of a class, which is whole and not below 0"},
+    {"a.jsonl", "{\"text\":\"a\"}", 0, VKF_EXAMPLE_CLASS, "its label is missing"},
+    {"a.jsonl", "{\"prompt\":\"a\"}", 0, VKF_EXAMPLE_PROMPT, "its completion is missing"},
+    {"a.jsonl", "{\"messages\":[]}", 0, VKF_EXAMPLE_PROMPT,
+     "it has messages, which no chat template is rendered for here: write them as prompt and completion"},
+    {"a.jsonl", "{\"messages\":[]}", 0, VKF_EXAMPLE_TEXT,
+     "it has messages, which no chat template is rendered for here: write them as prompt and completion"},
+    {"a.tsv", "no tab", 0, VKF_EXAMPLE_PROMPT, "it has no tab between prompt and completion"},
+    {"a.jsonl", "[\"a\"]", 0, VKF_EXAMPLE_TEXT,
+     "it is no JSON object: an array's elements stand in a line each"},
+    {"a.jsonl", "[", 0, VKF_EXAMPLE_TEXT, "it is no JSON object: an array's elements stand in a line each"},
     {"a.jsonl", "{\"text\":\"a\"", 0, VKF_EXAMPLE_TEXT,
      "it is not valid JSON, at byte 11: '}' expected near end of file"},
     {"a.jsonl", "{\"text\":\"\xff\"}", 0, VKF_EXAMPLE_TEXT,
@@ -232,7 +260,10 @@ static void test_examples_leave_broken_lines_out(void **state)
     for (size_t i = 0; i < 2 * (sizeof broken_lines / sizeof broken_lines[0]); i++) {
         const broken_line *broken = &broken_lines[i / 2];
         const bool json = strcmp(broken->name, "a.jsonl") == 0;
-        const char *good = json ? "{\"source\":\"a\",\"target\":\"b\",\"text\":\"a\",\"label\":\"b\"}" : "a\tb";
+        const bool prompts = broken->kind == VKF_EXAMPLE_PROMPT;
+        const char *good = !json     ? "a\tb"
+                           : prompts ? "{\"prompt\":\"a\",\"completion\":\"b\"}"
+                                     : "{\"source\":\"a\",\"target\":\"b\",\"text\":\"a\",\"label\":\"b\"}";
         const char *end = i % 2 ? "\r\n" : "\n";
         char text[300], expected[700];
         size_t bytes = (size_t)snprintf(text, sizeof text, "%s%s", good, end);
@@ -420,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_examples_of_plain_lines_and_classes_in_columns),
         cmocka_unit_test(test_examples_of_words_and_labels),
         cmocka_unit_test(test_examples_leave_broken_words_out),
+        cmocka_unit_test(test_examples_of_classes_as_json_has_them),
         cmocka_unit_test(test_examples_leave_broken_lines_out),
         cmocka_unit_test(test_examples_bound_broken_lines),
         cmocka_unit_test(test_examples_bound_a_line),

@@ -32,12 +32,12 @@ static void finish(recording_host *host, vkf_train_config *config)
 
 static const char whole_file[] =
     "{\"model\": \"bert-tiny\", \"output\": \"out\", \"dtype\": \"bf16\", \"seed\": 9007199254740993,\n"
-    " \"parameters\": \"lora\", \"lora\": {\"rank\": 4, \"alpha\": 32, \"targets\": [\"query\", \"value\"]},\n"
+    " \"task\": \"complete\", \"loss_on\": \"all\", \"parameters\": \"lora\", \"lora\": {\"rank\": 4, \"alpha\": 32, \"targets\": [\"query\", \"value\"]},\n"
     " \"steps\": 1000, \"epochs\": 3, \"batch_tokens\": 2048, \"batch_rows\": 64, \"accumulation\": 2,\n"
     " \"label_smoothing\": 0.1, \"dropout\": 0.2, \"clip_norm\": 1, \"eval_every\": 50, \"patience\": 5,\n"
     " \"save_every\": 200, \"gradient_checkpointing\": true,\n"
     " \"data\": {\"train\": [\"a.tsv\", \"b.jsonl\"], \"heldout\": [\"c.tsv\"], \"max_bad_lines\": 0,\n"
-    "            \"max_line_bytes\": 4096},\n"
+    "            \"max_line_bytes\": 4096, \"long\": \"block\", \"max_length\": 100, \"pack\": true},\n"
     " \"optimizer\": {\"name\": \"adam\", \"lr\": 5e-4, \"betas\": [0.9, 0.98], \"eps\": 1e-9, \"weight_decay\": 0},\n"
     " \"schedule\": {\"name\": \"cosine\", \"warmup\": 400}}\n";
 
@@ -61,6 +61,8 @@ static void expect_whole(const vkf_train_config *config)
     assert_string_equal(config->train.items[0], "a.tsv");
     assert_string_equal(config->heldout.items[0], "c.tsv");
     assert_true(config->max_bad_lines == 0 && config->max_line_bytes == 4096);
+    assert_true(config->long_texts == VKF_TRAIN_LONG_BLOCK && config->max_length == 100 && config->pack);
+    assert_true(config->task == 3 && config->loss_on == VKF_TRAIN_ON_ALL); // "auto" is before the tasks
     assert_int_equal(config->optimizer, VKF_TRAIN_ADAM);
     assert_true(config->lr == 5e-4 && config->betas[0] == 0.9 && config->betas[1] == 0.98 && config->eps == 1e-9);
     assert_true(config->weight_decay == 0);
@@ -264,12 +266,19 @@ static void test_train_config_check(void **state)
         {{RUN, "model", "m", "optimizer", "sgd", "momentum", "0.9"}, NULL},
         {{RUN, "model", "m", "heldout", "h.tsv", "patience", "3"}, NULL},
         {{RUN},
-         "'model' (--model) is missing; for a new model give its sizes, from 'new_model.d_model' (--d-model) on"},
+         "'model' (--model) is missing; a new model takes 'tokenizer' (--tokenizer) and its sizes, from "
+         "'new_model.d_model' (--d-model) on"},
         {{RUN, "model", "m", "nhead", "4"},
          "'new_model.nhead' (--nhead) says nothing of a model that is there already: leave it out, or leave out "
          "'model'"},
         {{RUN, "tokenizer", "t", "d-model", "64", "nhead", "4"},
-         "'new_model.dim_feedforward' (--dim-feedforward) is missing, and a new model needs it"},
+         "'new_model.dim_feedforward' (--dim-feedforward), 'new_model.num_encoder_layers' (--encoder-layers), "
+         "'new_model.num_decoder_layers' (--decoder-layers), 'new_model.max_source_len' (--max-source-len), "
+         "'new_model.max_len' (--max-len) are missing, and a new transformer needs them"},
+        {{RUN, "max-len", "50", "model-type", "gpt2"},
+         "'tokenizer' (--tokenizer), 'new_model.d_model' (--d-model), 'new_model.nhead' (--nhead), "
+         "'new_model.dim_feedforward' (--dim-feedforward), 'new_model.num_decoder_layers' (--decoder-layers) are "
+         "missing, and a new gpt2 needs them"},
         {{NEW, "encoder-layers", "0"}, "--encoder-layers: '0' is not a whole number from 1 to 1024"},
         {{FAMILY, "model-type", "gpt2"}, NULL},
         {{FAMILY, "model-type", "llama", "kv-heads", "2", "tie-proj", "true"}, NULL},
@@ -278,10 +287,12 @@ static void test_train_config_check(void **state)
         {{BERT, "max-len", "50"},
          "'new_model.max_len' (--max-len) says nothing of a new model of 'new_model.type' \"bert\""},
         {{FAMILY, "model-type", "bart"},
-         "'new_model.num_encoder_layers' (--encoder-layers) is missing, and a new model needs it"},
+         "'new_model.num_encoder_layers' (--encoder-layers) is missing, and a new bart needs it"},
         {{FAMILY, "model-type", "gpt2", "kv-heads", "2"},
          "'new_model.num_kv_heads' (--kv-heads) says nothing of a new model of 'new_model.type' \"gpt2\""},
-        {{FAMILY}, "'new_model.num_encoder_layers' (--encoder-layers) is missing, and a new model needs it"},
+        {{FAMILY},
+         "'new_model.num_encoder_layers' (--encoder-layers), 'new_model.max_source_len' (--max-source-len) are missing, "
+         "and a new transformer needs them"},
         {{FAMILY, "model-type", "llama", "kv-heads", "3"},
          "'new_model.nhead' (--nhead) is no multiple of 'new_model.num_kv_heads' (--kv-heads)"},
         {{FAMILY, "model-type", "llama", "d-model", "60"},

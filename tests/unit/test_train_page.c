@@ -137,6 +137,20 @@ static void test_train_page_without_steps_or_looks(void **state)
     assert_int_equal(count_of("In 1 lines of the log the loss is no finite number"), 1);
 }
 
+// Beside a loss of 0 there is room below, where the first tick is one of minus nothing. Which loss is which is said.
+static void test_train_page_has_no_minus_nothing(void **state)
+{
+    (void)state;
+    const vkf_train_page page = {.model = "m", .lines = lines, .line_count = make_lines(10, 5)};
+    for (size_t i = 0; i < page.line_count; i++)
+        lines[i].loss = (double)i / 20;
+    write_page(&page);
+    assert_int_equal(count_of(">-0<"), 0);
+    assert_in_range(count_of(">0<"), 1, 9);
+    assert_int_equal(count_of("neither dropout nor smoothing"), 1);
+    assert_int_equal(count_of("with the dropout and the label smoothing that the run has"), 1);
+}
+
 // A loss that is lost leaves the rest of its curve.
 static void test_train_page_leaves_out_what_is_not_finite(void **state)
 {
@@ -189,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_train_page_of_few_steps),
         cmocka_unit_test(test_train_page_of_many_steps),
         cmocka_unit_test(test_train_page_without_steps_or_looks),
+        cmocka_unit_test(test_train_page_has_no_minus_nothing),
         cmocka_unit_test(test_train_page_leaves_out_what_is_not_finite),
         cmocka_unit_test(test_train_curve_merges_points),
         cmocka_unit_test(test_train_tick_steps_are_round),

@@ -146,8 +146,8 @@ static vkf_status load_object(const char *line, size_t size_bytes, json_t **out_
         return VKF_OK;
     const enum json_error_code code = *out_object ? json_error_wrong_type : json_error_code(&error);
     if (*out_object || line[0] == '[')
-        snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it is no JSON object%s",
-                 line[0] == '[' ? ": an array's elements stand in a line each" : "");
+        snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES,
+                 "it is no JSON object: an array's elements stand in a line each");
     else
         snprintf(out_problem, VKF_EXAMPLE_PROBLEM_BYTES, "it is not valid %s, at byte %d: %.100s",
                  code == json_error_invalid_utf8 ? "UTF-8" : "JSON", error.position, error.text);

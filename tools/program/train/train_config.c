@@ -9,6 +9,8 @@
 #include "train/examples.h"
 #include "train/train_values.h"
 
+#define HELP_INDENT 28
+#define HELP_COLUMNS 80 // behind it
 #define GIVEN_BYTES 64 // of a wrong value, in a message
 
 void vkf_train_config_init(const vkf__host *host, vkf_train_config *out_config)
@@ -107,7 +109,9 @@ void vkf_train_config_print_help(FILE *out)
         expected[0] = '\0';
         if (row->kind >= VKF_TRAIN_KIND_DTYPE)
             vkf_train_expected(key, expected);
-        fprintf(out, "  --%-23s %s%s%s\n", row->flag, row->help, expected[0] ? ": " : "", expected);
+        const bool fits = strlen(row->help) + strlen(expected) < HELP_COLUMNS;
+        fprintf(out, "  --%-23s %s%s", row->flag, row->help, !expected[0] ? "" : fits ? ": " : ":\n");
+        fprintf(out, "%*s%s\n", fits ? 0 : HELP_INDENT, "", expected);
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct curve {
 
 typedef struct plot {
     const char *id, *title, *about;
+    const char *about_looks; // where there are held-out examples, too; NULL: nothing
     bool from_zero;
     curve curves[MAX_CURVES]; // name NULL: no more
 } plot;
@@ -28,9 +29,10 @@ static const plot plots[] = {
     {
         "loss",
         "Loss",
-        "Cross entropy in nats: the mean over the tokens, or classes, that are learned. The training loss is that of each "
-        "step’s batch before the step, with the dropout and the label smoothing that the run has; the held-out loss has "
-        "neither, so that it lies lower where these are set. The pale band is what single steps reach up and down to.",
+        "Cross entropy in nats, as the mean over the tokens, or classes, that are learned. The training loss is that of "
+        "each step’s examples before the step, with the dropout and the label smoothing that the run has. The pale band "
+        "is what single steps reach up and down to.",
+        "The loss of held-out examples has neither dropout nor smoothing, so that it can lie far below the other.",
         false,
         {{"training", "c2", VKF_TRAIN_LOG_STEP, offsetof(vkf_train_log_line, loss)},
          {"held-out examples", "c1", VKF_TRAIN_LOG_EVAL, offsetof(vkf_train_log_line, loss)}},
@@ -39,6 +41,7 @@ static const plot plots[] = {
         "accuracy",
         "Held-out accuracy",
         "The share of the held-out examples’ tokens, or classes, that the model finds.",
+        NULL,
         false,
         {{"held-out examples", "c1", VKF_TRAIN_LOG_EVAL, offsetof(vkf_train_log_line, accuracy)}},
     },
@@ -46,6 +49,7 @@ static const plot plots[] = {
         "rate",
         "Learning rate",
         "What the schedule makes of it, step by step.",
+        NULL,
         true,
         {{"learning rate", "c3", VKF_TRAIN_LOG_STEP, offsetof(vkf_train_log_line, lr)}},
     },
@@ -53,6 +57,7 @@ static const plot plots[] = {
         "norm",
         "Norm of the gradient",
         "Of all parameters together, before it is clipped.",
+        NULL,
         true,
         {{"norm", "c4", VKF_TRAIN_LOG_STEP, offsetof(vkf_train_log_line, grad_norm)}},
     },
@@ -200,12 +205,16 @@ static bool span_of(const page *p, const plot *of, vkf_train_span *out_values)
 static void each_plot(const vkf_template_body *body, const void *user)
 {
     const page *p = user;
+    size_t looks = 0;
+    for (size_t i = 0; i < p->of->line_count; i++)
+        looks += p->of->lines[i].type == VKF_TRAIN_LOG_EVAL;
     for (const plot *of = plots; of < plots + sizeof plots / sizeof plots[0]; of++) {
         drawing d = {.page = p, .plot = of};
         const vkf_slot slots[] = {
             {"id", .text = of->id},
             {"title", .text = of->title},
             {"about", .text = of->about},
+            {"about_looks", .text = looks > 0 ? of->about_looks : NULL},
             {"height", .number = PLOT_HEIGHT},
             {"labels_y", .number = PLOT_HEIGHT + 18},
             {"unit_y", .number = PLOT_HEIGHT + 34},
