@@ -165,7 +165,7 @@ float read_scores(uint o, uint line, uint from, key_range range, bool checked, o
                 uint key = range.first + (from + unit) * 4 + c;
                 if (range.masked && key < range.end)
                     four[c] = mask_score(views[o], key, four[c]);
-                four[c] = key < range.end ? four[c] : LOWEST;
+                four[c] = key < range.end ? four[c] : MASKED;
             }
         }
         scores[unit] = four;

@@ -11,9 +11,9 @@
 // one column of b: a maximum takes one exchange between lanes, and weights become b by one more or, on RDNA 4, by none.
 // Rows of a would be transposed through all lanes.
 //
-// Scores are in units of ln 2, so that a weight is a power of two of a difference. One that is masked is HIDDEN, so far
-// below LOWEST_HERE that its weight is 0 even in a row that has seen no key. NaN or +inf makes a weight NaN, and with
-// it the row.
+// Scores are in units of ln 2, so that a weight is a power of two of a difference. With a mask that is added they are as
+// they are, because the lowest number has no place in those units. A weight is 0 where the score is MASKED, even in a row
+// that has seen no key. NaN or +inf makes a weight NaN, and with it the row.
 //
 // A subgroup rescales its sums only in steps where the maximum of some row rises by more than RISE over the score that
 // weights are relative to (see attention_coopmat.comp). Each decides by itself: no barrier is in the way.
@@ -68,9 +68,10 @@ const uint ROW_FRAGMENTS = ROWS / FRAGMENT_N;
 const uint KEY_FRAGMENTS = KEYS / FRAGMENT_M;
 
 const float LOG2_E = 1.4426950408889634;
-const float RISE = 5.0 * LOG2_E;
-const float LOWEST_HERE = LOWEST * LOG2_E;
-const float HIDDEN = 2.0 * LOWEST;
+const bool ADDED = MASK_KIND == VKF_SHADER_MASK_ADDITIVE || KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE;
+#define SCORE_UNIT (ADDED ? 1.0 : LOG2_E) // what a score is multiplied by
+#define POWER_UNIT (ADDED ? LOG2_E : 1.0) // what a difference is then multiplied by
+#define RISE (ADDED ? 5.0 : 5.0 * LOG2_E)
 
 #define KEY_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_K, gl_MatrixUseA>
 #define ROW_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_K, FRAGMENT_N, gl_MatrixUseB>
@@ -101,7 +102,7 @@ void start_rows()
     [[unroll]] for (uint i = 0; i < ROW_FRAGMENTS * VALUE_FRAGMENTS; ++i)
         sums[i] = SUM_MATRIX(0.0);
     [[unroll]] for (uint i = 0; i < ROW_FRAGMENTS; ++i) {
-        maximum[i] = SUM_MATRIX(LOWEST_HERE);
+        maximum[i] = SUM_MATRIX(LOWEST);
         total[i] = SUM_MATRIX(0.0);
     }
 }
@@ -124,7 +125,7 @@ void score_keys(float scale)
         scores[f] *= scale;
 }
 
-// A score under the masks, in units of ln 2; it stands at this place of a fragment that begins with that key and row.
+// A score under the masks, in their unit; it stands at this place of a fragment that begins with that key and row.
 float masked_score(const in uint key, const in uint row, const in float score, const in uint first_key,
                    const in uint first_row, const in uint end, const in bool masked)
 {
@@ -132,7 +133,7 @@ float masked_score(const in uint key, const in uint row, const in float score, c
     float seen = score;
     if (masked && at < end)
         seen = mask_score(view_row(own, first_row + row).mask, at, score);
-    return at >= end || seen <= LOWEST ? HIDDEN : seen * LOG2_E; // NaN compares false
+    return at >= end ? MASKED : seen * SCORE_UNIT;
 }
 
 void mask_scores(key_range range)
@@ -165,7 +166,7 @@ float risen(const in uint i, const in uint j, const in float highest, const in f
 
 float power_of_two(const in uint i, const in uint j, const in float x)
 {
-    return exp2(x);
+    return exp2(x * POWER_UNIT);
 }
 
 // The highest score of each row in this step, in every element of its column.
@@ -245,7 +246,7 @@ void attend()
         keep_keys();
         barrier();
         fetch_values(own, range);
-        score_keys(checked ? p.scale : p.scale * LOG2_E);
+        score_keys(checked ? p.scale : p.scale * SCORE_UNIT);
         keep_values();
         if (step + 1 < end)
             fetch_keys(own, keys_of_step(columns, step + 1));
@@ -262,7 +263,7 @@ float keep_state(const in uint i, const in uint row, const in float row_total, c
                  const in uint first_row)
 {
     if (i == 0)
-        pool[row_line(first_row + row) + LINE - 1].xy = floatBitsToUint(vec2(row_total, row_maximum / LOG2_E));
+        pool[row_line(first_row + row) + LINE - 1].xy = floatBitsToUint(vec2(row_total, row_maximum / SCORE_UNIT));
     return row_total;
 }
 

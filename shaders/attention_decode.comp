@@ -236,7 +236,7 @@ void mask_scores(work w, uint first, uint end, bool masked)
             float score = scores[r * KEYS + j];
             if (masked)
                 score = mask_score(view_row(w, w.first_row + r).mask, clamp_key(key, end), score);
-            scores[r * KEYS + j] = key < end ? score : LOWEST;
+            scores[r * KEYS + j] = key < end ? score : MASKED;
         }
     }
 }
@@ -247,7 +247,7 @@ float weight_of(float score, float highest)
     uint bits = floatBitsToUint(score);
     bool infinite = bits == 0x7f800000u, broken = is_nan(score);
     float weight = exp(score - highest);
-    weight = score > LOWEST ? weight : 0.0;
+    weight = is_masked(score) ? 0.0 : weight;
     broken = broken || infinite;
     return broken ? nan_value() : weight;
 }

@@ -63,9 +63,9 @@ layout(push_constant) uniform offsets_block { uint rows_offset, out_offset, mask
 READ_QUADS(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, rows)
 READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_OUT, out)
 #ifdef ATTENTION_TRAIN
-// Another view of the rows' buffer, where log_sums go.
-#define log_sums_out_offset rows_offset
-WRITE(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, log_sums_out)
+// Another view of the rows' buffer, where row stats go.
+#define stats_out_offset rows_offset
+WRITE(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, stats_out)
 #endif
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
@@ -122,7 +122,8 @@ shared uint drawn[DROPOUT * OWN * (STEP / 4 + 1) + 1];
 uint own_base, other_base, query_base;
 float dots[EACH * LANE_OTHERS];
 float scores[EACH * LANE_OTHERS]; // then weights
-float log_sums[QUERIES];
+float maxima[QUERIES];
+float factors[QUERIES];
 float deltas[QUERIES];
 float maximum[EACH];
 float total[EACH]; // of the weights of this lane's keys, relative to maximum; in the end of all
@@ -145,25 +146,28 @@ uint local_row(uint r)
 void load_stats(uint at, uint row)
 {
     row = query_base + min(row, query_count() - 1);
-    log_sums[at] = rows_load(p.log_sums_first + row);
+    maxima[at] = rows_load(p.maxima_first + row);
+    factors[at] = rows_load(p.factors_first + row);
     if (SUMS_FIRST || GIVES_BIAS)
         deltas[at] = rows_load(p.deltas_first + row);
 }
 
 #ifdef ATTENTION_TRAIN
-// What the dispatches before this one have found: an output, whose weights have the sum of 1 relative to log_sums.
+// What the dispatches before this one have found: an output, divided by its total, and row stats.
 void start_output(work w)
 {
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
         uint row = min(w.first_own + local_row(r), query_count() - 1);
-        float before = p.slice > 0 ? rows_load(p.log_sums_first + query_base + row) : LOWEST;
+        float before = p.slice > 0 ? rows_load(p.maxima_first + query_base + row) : LOWEST;
+        float factor = p.slice > 0 ? rows_load(p.factors_first + query_base + row) : 0.0;
+        float sum = is_nan(before) ? before : factor > 0.0 ? 1.0 / factor : 0.0;
         maximum[r] = is_nan(before) ? LOWEST : before;
-        total[r] = is_nan(before) ? before : before > LOWEST && lane() == 0 ? 1.0 : 0.0;
+        total[r] = is_nan(before) || lane() == 0 ? sum : 0.0;
         uint first = first_element(w, row, p.out_batch, p.out_row, p.out_head);
         [[unroll]] for (uint i = 0; i < 4 * SECOND_LANE_QUADS; ++i) {
             uint col = 4 * (lane() + i / 4 * LANES) + i % 4;
             if (SUMS_SECOND && p.slice > 0 && col < V_HEAD_DIM)
-                second_sums[r * SECOND_LANE_QUADS + i / 4][i % 4] = out_load(first + col);
+                second_sums[r * SECOND_LANE_QUADS + i / 4][i % 4] = sum * out_load(first + col);
         }
     }
 }
@@ -251,7 +255,7 @@ void mask_scores(work w, uint first, uint end)
             float score = dots[r * LANE_OTHERS + j] * p.scale;
             if (key < p.mask_cols)
                 score = mask_score(view_query(w, row), key, score);
-            scores[r * LANE_OTHERS + j] = other < end ? score : LOWEST;
+            scores[r * LANE_OTHERS + j] = other < end ? score : MASKED;
         }
     }
 }
@@ -343,9 +347,11 @@ void weigh(uint first, uint stamp)
         bool seen = false;
         [[unroll]] for (uint r = 0; r < EACH; ++r) {
             float score = scores[r * LANE_OTHERS + j];
-            float value = weight(score, TRAINS ? maximum[r] : log_sums[OWNS_KEYS ? j : r]);
+            float value = weight(score, TRAINS ? maximum[r] : maxima[OWNS_KEYS ? j : r]);
             if (TRAINS)
                 total[r] += value;
+            else
+                value *= factors[OWNS_KEYS ? j : r];
             scores[r * LANE_OTHERS + j] = value;
             seen = seen || floatBitsToUint(value) != 0;
         }
@@ -494,8 +500,8 @@ void add_all_values()
     }
 }
 
-// Turns sums into outputs. A row without any key has the log sum LOWEST, and follows the rule for such rows once all
-// slices have seen none.
+// Turns sums into outputs. A row without any key has the factor 0, and follows the rule for such rows once all slices
+// have seen none.
 void finish_output(work w)
 {
     bool last = p.slice + 1 == p.slices;
@@ -511,10 +517,11 @@ void finish_output(work w)
         [[unroll]] for (uint i = 0; i < SECOND_LANE_QUADS; ++i)
             second_sums[r * SECOND_LANE_QUADS + i] =
                 none ? vec4(nan_value()) : factor * second_sums[r * SECOND_LANE_QUADS + i];
-        float log_sum = hidden ? LOWEST : maximum[r] + log(total[r]);
         uint row = w.first_own + local_row(r);
-        if (lane() == 0 && row < query_count())
-            log_sums_out_store(p.log_sums_first + query_base + row, is_nan(total[r]) ? total[r] : log_sum);
+        if (lane() == 0 && row < query_count()) {
+            stats_out_store(p.maxima_first + query_base + row, is_nan(total[r]) ? total[r] : maximum[r]);
+            stats_out_store(p.factors_first + query_base + row, hidden ? 0.0 : factor);
+        }
     }
 }
 #endif

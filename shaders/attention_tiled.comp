@@ -197,7 +197,7 @@ void mask_scores(work w, uint first, uint end, bool masked)
             float score = scores[r * LANE_KEYS + j] * p.scale;
             if (masked)
                 score = mask_score(view_row(w, w.first_row + local_row(r)).mask, clamp_key(key, end), score);
-            scores[r * LANE_KEYS + j] = key < end ? score : LOWEST;
+            scores[r * LANE_KEYS + j] = key < end ? score : MASKED;
         }
     }
 }

@@ -27,7 +27,7 @@ READ(TYPE_X, VKF_CROSS_ENTROPY_BINDING_LOGITS, logits)
 WRITE(TYPE_X, VKF_CROSS_ENTROPY_BINDING_GRADIENT, gradient)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
-const float LOWEST = -1.7014117e38; // where the maximum begins: finite, so that no difference is inf - inf
+const float LOWEST = -3.402823466e38; // where the maximum begins: finite, so that no difference is inf - inf
 
 shared vec2 partial[LOCAL_SIZE]; // (maximum, sum of exp(logit - maximum))
 shared float label_logit;

@@ -51,13 +51,13 @@ row_view view_row(uint row)
     return row_view(row * k_len, view_mask(b, h, l));
 }
 
-// The scaled and masked score; LOWEST where the column is masked or outside the row.
+// The scaled and masked score; MASKED where the column is masked or outside the row.
 float load_score(row_view view, uint col)
 {
     float score = scale * x_load(view.first + min(col, k_len - 1));
     if (col < mask_cols)
         score = mask_score(view.mask, col, score);
-    return col < k_len ? score : LOWEST;
+    return col < k_len ? score : MASKED;
 }
 
 // A NaN score compares false and leaves the maximum alone.

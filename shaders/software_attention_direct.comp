@@ -254,7 +254,7 @@ void mask_scores(uint first, uint end, bool masked)
         return;
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
         [[unroll]] for (uint j = 0; j < KEYS; ++j)
-            scores[r * KEYS + j] = first + j < end ? scores[r * KEYS + j] : LOWEST;
+            scores[r * KEYS + j] = first + j < end ? scores[r * KEYS + j] : MASKED;
     }
 }
 

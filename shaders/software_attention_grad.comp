@@ -94,7 +94,7 @@ float own_first[FIRST];
 float own_second[SECOND];
 float first_sums[FIRST];
 float second_sums[SECOND];
-float own_log_sum, own_delta; // of a query
+float own_maximum, own_factor, own_delta; // of a query
 float maximum, total;         // of the weights, relative to maximum
 uint kept;                    // a bit for each of the scores
 float scores[STEP];           // then weights
@@ -195,16 +195,17 @@ float query_number(uint from, uint first, uint end, uint j)
 #endif
 
 #ifdef ATTENTION_TRAIN
-// What the dispatches before this one have found: an output, whose weights have the sum of 1 relative to log_sums.
+// What the dispatches before this one have found: an output, divided by its total, and row stats.
 void start_output(work w, uint own)
 {
-    float before = p.slice > 0 ? number(p.log_sums_first + first_query + own) : LOWEST;
+    float before = p.slice > 0 ? number(p.maxima_first + first_query + own) : LOWEST;
+    float factor = p.slice > 0 ? number(p.factors_first + first_query + own) : 0.0;
     maximum = is_nan(before) ? LOWEST : before;
-    total = is_nan(before) ? before : before > LOWEST ? 1.0 : 0.0;
+    total = is_nan(before) ? before : factor > 0.0 ? 1.0 / factor : 0.0;
     uint first = first_element(w, own, p.out_batch, p.out_row, p.out_head);
     [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i) {
         if (SUMS_SECOND && p.slice > 0)
-            second_sums[i] = out_load(first + i);
+            second_sums[i] = total * out_load(first + i);
     }
 }
 #endif
@@ -225,7 +226,8 @@ void start(work w)
         second_sums[i] = 0.0;
     }
     if (!TRAINS && !OWNS_KEYS) {
-        own_log_sum = number(p.log_sums_first + first_query + own);
+        own_maximum = number(p.maxima_first + first_query + own);
+        own_factor = number(p.factors_first + first_query + own);
         own_delta = number(p.deltas_first + first_query + own);
     }
 #ifdef ATTENTION_TRAIN
@@ -260,7 +262,7 @@ void mask_scores(work w, uint first, uint end)
         float score = scores[j] * p.scale;
         if (key < p.mask_cols)
             score = mask_score(view_query(w, row), key, score);
-        scores[j] = first + j < end ? score : LOWEST;
+        scores[j] = first + j < end ? score : MASKED;
     }
 }
 
@@ -332,10 +334,12 @@ uint weigh(uint first, uint end)
 {
     uint seen = 0;
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
-        float highest = TRAINS ? maximum : own_log_sum;
-        scores[j] = weight(scores[j], OWNS_KEYS ? query_number(p.log_sums_first, first, end, j) : highest);
+        float highest = TRAINS ? maximum : own_maximum;
+        scores[j] = weight(scores[j], OWNS_KEYS ? query_number(p.maxima_first, first, end, j) : highest);
         if (TRAINS)
             total += scores[j];
+        else
+            scores[j] *= OWNS_KEYS ? query_number(p.factors_first, first, end, j) : own_factor;
         seen |= floatBitsToUint(scores[j]) != 0 ? 1u << j : 0u;
     }
     return subgroupOr(seen);
@@ -426,8 +430,8 @@ void add_all_values(work w)
     } while (++key < p.k_len);
 }
 
-// Turns sums into an output. A row without any key has the log sum LOWEST, and follows the rule for such rows once all
-// slices have seen none.
+// Turns sums into an output. A row without any key has the factor 0, and follows the rule for such rows once all slices
+// have seen none.
 void finish_output(work w)
 {
     bool last = p.slice + 1 == p.slices, hidden = total == 0.0;
@@ -439,9 +443,11 @@ void finish_output(work w)
     bool none = is_nan(total) || (last && hidden && p.fully_masked == VKF_SHADER_FULLY_MASKED_NAN);
     [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i)
         second_sums[i] = none ? nan_value() : factor * second_sums[i];
-    float log_sum = is_nan(total) ? total : hidden ? LOWEST : maximum + log(total);
-    if (own_row(w) < own_count())
-        floats_out(address_of(p.log_sums_first + first_query + own_row(w))).data[0] = log_sum;
+    if (own_row(w) < own_count()) {
+        uint row = first_query + own_row(w);
+        floats_out(address_of(p.maxima_first + row)).data[0] = is_nan(total) ? total : maximum;
+        floats_out(address_of(p.factors_first + row)).data[0] = hidden ? 0.0 : factor;
+    }
 }
 #endif
 

@@ -3,15 +3,16 @@
 //   - p, whose struct has mask_cols, mask_batch, mask_head, mask_row, key_mask_batch, causal_offset and window,
 //   - READ(bytes, .., mask) and READ(bytes, .., key_mask).
 //
-// A running maximum starts at the finite LOWEST = -FLT_MAX/2, so that no difference of scores is inf - inf. A score not
-// above it (-inf, a mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes
-// the row NaN, as in PyTorch.
+// A masked score is MASKED, -inf, as an added mask may make it. Every finite score is a value, the lowest number, too.
+// A running maximum starts at that number, LOWEST, so that no difference of scores is inf - inf. NaN or +inf anywhere in
+// a row makes the row NaN, as in PyTorch.
 #ifndef VKF_MASK_GLSL
 #define VKF_MASK_GLSL
 
 #include "math.glsl"
 
-const float LOWEST = -1.7014117e38;
+const float LOWEST = -3.402823466e38;
+#define MASKED uintBitsToFloat(0xff800000u)
 
 // Where the masks of one row (one query of one head) lie.
 struct mask_view {
@@ -53,14 +54,16 @@ bool is_visible(mask_view view, uint col)
     return visible;
 }
 
-// The score of a column below mask_cols under the masks; LOWEST where it is masked.
+// The score of a column below mask_cols under the masks; MASKED where it is masked. The masks that are added are added
+// to each other first, as PyTorch does: two of the lowest number are -inf together.
 float mask_score(mask_view view, uint col, float score)
 {
+    float added = 0.0;
     if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
-        score += mask_load_f32(view.mask + col);
+        added = mask_load_f32(view.mask + col);
     if (KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
-        score += key_mask_load_f32(view.key_mask + col);
-    return is_visible(view, col) ? score : LOWEST;
+        added += key_mask_load_f32(view.key_mask + col);
+    return is_visible(view, col) ? score + added : MASKED;
 }
 
 // Columns [x, y) below mask_cols; no row of a block sees any other column below mask_cols. They follow from the length
@@ -80,12 +83,18 @@ uvec2 visible_columns(mask_view first, mask_view last)
     return uvec2(min(begin, end), end);
 }
 
+// By bits, because a compiler may assume that there are no infinities.
+bool is_masked(float score)
+{
+    return floatBitsToUint(score) == 0xff800000u;
+}
+
 // exp(score - maximum), 0 for a masked score, NaN for one that is NaN or +inf.
 float weight(float score, float maximum)
 {
     if (is_nan(score) || floatBitsToUint(score) == 0x7f800000u)
         return nan_value();
-    return score > LOWEST ? exp(score - maximum) : 0.0;
+    return is_masked(score) ? 0.0 : exp(score - maximum);
 }
 
 #endif

@@ -5,8 +5,9 @@
 //   grad of query = scale * ds key,   grad of key = scale * ds^T query,   grad of value = (m * p)^T g,
 //   grad of a bias of scores that batch entries share = the sum of ds over them.
 // Delta is what softmax needs, the sum of p * m * (g value^T) over a row, as sums over keys and over elements change
-// places. Weights are computed again from the logarithm of the sum of a row's exponentials, which the way forward
-// leaves, and so is m. A row that sees no key has no part in any gradient, and its output is not dropped.
+// places. Weights are computed again from a row's stats, which the way forward leaves: its highest score, the maximum, and
+// as its factor one over the sum of exp(score - maximum), or 0 where it sees no key. One number, their logarithm, would
+// not do: of a row of -1e9 it is -1e9 whatever the sum. And m is drawn again. A row that sees no key has no part in any gradient, and its output is not dropped.
 //
 // The weight of key s for query l of head h in batch entry b is kept when word s % 4 of Philox4x32-10, of the counter
 // (s / 4, (b * heads + h) * q_len + l, stream, step) under the seed as its key, is not below threshold. So a weight has
@@ -16,7 +17,7 @@
 // them, or of all, and of the query heads that share them side by side, which four storage buffers then suffice for:
 //   rows of queries: (key_heads, q_len, heads / kv_heads, query then g)
 //   rows of keys:    (key_heads, k_len, key then value)
-//   log_sums:        (batch, kv_heads, q_len, heads / kv_heads), deltas: the same
+//   maxima:          (batch, kv_heads, q_len, heads / kv_heads), factors and deltas: the same
 // Query and key, and g and value, are filled up with zeros to a multiple of 4 each. All are f32 in one buffer. Rows of
 // one key head lie one after the other, as the query heads that share it go through the same keys.
 //
@@ -47,9 +48,9 @@
 #define VKF_ATTENTION_GRAD_SPEC_DROPOUT 12
 #define VKF_ATTENTION_GRAD_SPEC_COUNT 13
 
-// What a dispatch gives: of attention_train log_sums, which go behind the rows, with or without the output, and of the
+// What a dispatch gives: of attention_train row stats, which go behind the rows, with or without the output, and of the
 // others gradients. The last one takes the binding VALUE_OUT, too.
-#define VKF_ATTENTION_GRAD_LOG_SUMS 0
+#define VKF_ATTENTION_GRAD_ROW_STATS 0
 #define VKF_ATTENTION_GRAD_OUTPUT 1
 #define VKF_ATTENTION_GRAD_QUERY 2
 #define VKF_ATTENTION_GRAD_BIAS 3
@@ -68,7 +69,8 @@ struct vkf_attention_grad_params {
     vkf_u32 first_key_head; // of those that are packed
     vkf_u32 key_heads;      // that are packed
     vkf_u32 keys_first;     // row of the first key
-    vkf_u32 log_sums_first; // element
+    vkf_u32 maxima_first;   // element
+    vkf_u32 factors_first;  // element
     vkf_u32 deltas_first;   // element
     vkf_u32 slice;          // of slices of the other rows, or of the batch
     vkf_u32 slices;
@@ -96,7 +98,7 @@ struct vkf_attention_grad_params {
     vkf_u32 seed_high;
     vkf_f32 keep_scale;
 };
-VKF_SHARED_SIZE(vkf_attention_grad_params, 35)
+VKF_SHARED_SIZE(vkf_attention_grad_params, 36)
 
 #define VKF_ATTENTION_GRAD_PACK_BINDING_X 1
 #define VKF_ATTENTION_GRAD_PACK_BINDING_ROWS 2

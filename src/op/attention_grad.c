@@ -25,14 +25,14 @@
 
 // Where the packed operands lie, at maximum sizes.
 typedef struct packed {
-    vkf__span whole;         // rows of queries and rows of keys, of one part; log_sums and deltas, of all
+    vkf__span whole;         // rows of queries and rows of keys, of one part; row stats and deltas, of all
     uint32_t row_quads;      // of either kind of row
     uint64_t key_heads;      // of a part
     uint64_t parts;          // that all (batch, kv_heads) are in
     uint64_t query_rows;     // (key_heads, q_len, heads / kv_heads)
     uint64_t key_rows;       // (key_heads, k_len)
     uint64_t stats;          // (batch, kv_heads, q_len, heads / kv_heads)
-    uint64_t log_sums_first; // element; the deltas follow
+    uint64_t maxima_first;   // element; the factors follow, then the deltas
 } packed;
 
 static uint32_t quads_of(uint32_t width)
@@ -74,14 +74,14 @@ static bool lay_out(const vkf__attention_args *forward, packed *out, uint64_t *o
     out->row_quads = quads_of(forward->head_dim) + quads_of(forward->v_head_dim);
     if (!vkf__product_u64(queries, 3, &out->stats) || !vkf__product_u64(keys, 2, &key_rows) ||
         out->stats > UINT32_MAX || key_rows > UINT32_MAX ||
-        !vkf__mul_u64(out->stats + key_rows, row_elements(out), &elements) || elements + 2 * out->stats > UINT32_MAX)
+        !vkf__mul_u64(out->stats + key_rows, row_elements(out), &elements) || elements + 3 * out->stats > UINT32_MAX)
         return false;
     out->key_heads = heads_at_once(count, elements);
     out->parts = (count + out->key_heads - 1) / out->key_heads;
     out->query_rows = out->key_heads * forward->q_len * (forward->heads / forward->kv_heads);
     out->key_rows = out->key_heads * forward->k_len;
-    out->log_sums_first = (out->query_rows + out->key_rows) * row_elements(out);
-    *out_count = out->log_sums_first + 2 * out->stats;
+    out->maxima_first = (out->query_rows + out->key_rows) * row_elements(out);
+    *out_count = out->maxima_first + 3 * out->stats;
     return true;
 }
 
@@ -93,10 +93,16 @@ static vkf_status make_room(vkf__work *work, const char *label, const vkf__atten
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          label);
     uint64_t *const decided[] = {&out->key_heads,      &out->parts, &out->query_rows, &out->key_rows, &out->stats,
-                                 &out->log_sums_first, &count};
+                                 &out->maxima_first, &count};
     for (size_t i = 0; i < sizeof decided / sizeof decided[0]; i++)
         VKF_RETURN_IF_ERROR(vkf__work_decide(work, *decided[i], decided[i]));
     return vkf__work_temp(work, VKF_DTYPE_F32, count, &out->whole);
+}
+
+// Of all heads, in this run: so many maxima there are, and as many factors right behind them.
+static uint32_t count_queries(const vkf__attention_args *forward)
+{
+    return forward->batch * forward->heads * forward->q_len;
 }
 
 static vkf__span query_rows(const packed *rows)
@@ -109,14 +115,14 @@ static vkf__span key_rows(const packed *rows)
     return vkf__span_part(&rows->whole, rows->query_rows * row_elements(rows), rows->key_rows * row_elements(rows));
 }
 
-static vkf__span log_sums(const packed *rows)
+static vkf__span row_stats(const packed *rows)
 {
-    return vkf__span_part(&rows->whole, rows->log_sums_first, rows->stats);
+    return vkf__span_part(&rows->whole, rows->maxima_first, 2 * rows->stats);
 }
 
 static vkf__span deltas(const packed *rows)
 {
-    return vkf__span_part(&rows->whole, rows->log_sums_first + rows->stats, rows->stats);
+    return vkf__span_part(&rows->whole, rows->maxima_first + 2 * rows->stats, rows->stats);
 }
 
 // What is done at a time. Runs smaller than planned have parts without any key heads.
@@ -263,8 +269,9 @@ static struct vkf_attention_grad_params params_of(const subject *of, const pass 
         .first_key_head = (uint32_t)of->first_key_head,
         .key_heads = (uint32_t)of->key_heads,
         .keys_first = (uint32_t)rows->query_rows,
-        .log_sums_first = (uint32_t)rows->log_sums_first,
-        .deltas_first = (uint32_t)(rows->log_sums_first + rows->stats),
+        .maxima_first = (uint32_t)rows->maxima_first,
+        .factors_first = (uint32_t)rows->maxima_first + count_queries(forward),
+        .deltas_first = (uint32_t)(rows->maxima_first + 2 * rows->stats),
         .adds = job->adds,
         .value_adds = job->value_adds,
         .out_batch = job->out.batch_stride,
@@ -362,37 +369,37 @@ static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
     return VKF_OK;
 }
 
-static vkf_status copy_log_sums(vkf__work *work, const vkf__attention_args *forward, const vkf__span *from,
+static vkf_status copy_row_stats(vkf__work *work, const vkf__attention_args *forward, const vkf__span *from,
                                 const vkf__span *to)
 {
     const vkf__copy_args copy = {
-        .label = "log_sums",
+        .label = "row_stats",
         .x = *from,
         .out = *to,
         .outer = 1,
         .rows = 1,
-        .cols = forward->batch * forward->heads * forward->q_len,
+        .cols = 2 * count_queries(forward),
         .alpha = 1.0f,
     };
     return vkf__emit_copy(work, &copy);
 }
 
-// A processor's own kernel of attention is so much faster that log sums go by themselves, unless the kernel for both is
+// A processor's own kernel of attention is so much faster that row stats go by themselves, unless the kernel for both is
 // asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
 // thread of lavapipe, Mesa 22.3.6).
 static bool takes_two_ways(const vkf__work *work, const subject *of)
 {
     const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
-    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_LOG_SUMS);
+    const vkf__problem problem = problem_of(of, VKF_ATTENTION_GRAD_ROW_STATS);
     return of->dropout->p == 0 && selector.caps->traits.processor && !work->trial &&
            vkf__attention_is_served(work, of->forward) &&
            vkf__select_rank(&selector, VKF_OP_ATTENTION_TRAIN, types, &problem) != 0;
 }
 
-static const pass log_sums_alone = {.label = "log_sums", .gives = VKF_ATTENTION_GRAD_LOG_SUMS};
+static const pass row_stats_alone = {.label = "row_stats", .gives = VKF_ATTENTION_GRAD_ROW_STATS};
 
-// Pairs of a query and a key for each row that is packed, up to which packing takes longer than the log sums of all
+// Pairs of a query and a key for each row that is packed, up to which packing takes longer than the row stats of all
 // pairs (lavapipe, Mesa 26.2.6: 0.50 and 0.21 ms with 16 keys, 2.5 and 2.4 ms with 128).
 #define SHORT_PAIRS 64u
 
@@ -428,10 +435,10 @@ vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train
     for (uint64_t i = 0; i < of.rows.parts; i++) {
         take_part(&of, i);
         VKF_RETURN_IF_ERROR(pack(work, &of, NULL, apart ? 2 : 3));
-        VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &log_sums_alone : &both));
+        VKF_RETURN_IF_ERROR(emit_pass(work, &of, apart ? &row_stats_alone : &both));
     }
-    const vkf__span sums = log_sums(&of.rows);
-    return copy_log_sums(work, forward, &sums, &args->log_sums);
+    const vkf__span sums = row_stats(&of.rows);
+    return copy_row_stats(work, forward, &sums, &args->row_stats);
 }
 
 // Whether one kernel gives both gradients. A trial of the one that gives each by itself has it do so.
@@ -467,8 +474,8 @@ static vkf_status emit_part(vkf__work *work, const vkf__attention_grad_args *arg
     const pass bias = {"grad_bias", VKF_ATTENTION_GRAD_BIAS, .out = args->dbias,
                        .adds = args->accumulate_bias || !first};
     VKF_RETURN_IF_ERROR(pack(work, of, &args->dout, 4));
-    if (!vkf__present(&args->log_sums))
-        VKF_RETURN_IF_ERROR(emit_pass(work, of, &log_sums_alone));
+    if (!vkf__present(&args->row_stats))
+        VKF_RETURN_IF_ERROR(emit_pass(work, of, &row_stats_alone));
     if (vkf__present(&args->dq.span))
         VKF_RETURN_IF_ERROR(emit_pass(work, of, &query));
     if (vkf__present(&args->dbias.span))
@@ -480,9 +487,9 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
 {
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
     VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
-    const vkf__span sums = log_sums(&of.rows);
-    if (vkf__present(&args->log_sums))
-        VKF_RETURN_IF_ERROR(copy_log_sums(work, of.forward, &args->log_sums, &sums));
+    const vkf__span sums = row_stats(&of.rows);
+    if (vkf__present(&args->row_stats))
+        VKF_RETURN_IF_ERROR(copy_row_stats(work, of.forward, &args->row_stats, &sums));
     for (uint64_t i = 0; i < of.rows.parts; i++) {
         take_part(&of, i);
         VKF_RETURN_IF_ERROR(emit_part(work, args, &of, i == 0));
@@ -495,7 +502,7 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
 static double pair_products(uint32_t gives, double width, double v_width)
 {
     switch (gives) {
-    case VKF_ATTENTION_GRAD_LOG_SUMS:
+    case VKF_ATTENTION_GRAD_ROW_STATS:
         return width;
     case VKF_ATTENTION_GRAD_OUTPUT:
     case VKF_ATTENTION_GRAD_BIAS:
@@ -512,7 +519,7 @@ static double pair_products(uint32_t gives, double width, double v_width)
 static double out_elements(uint32_t gives, double width, double v_width)
 {
     switch (gives) {
-    case VKF_ATTENTION_GRAD_LOG_SUMS:
+    case VKF_ATTENTION_GRAD_ROW_STATS:
         return 1;
     case VKF_ATTENTION_GRAD_OUTPUT:
         return v_width + 1;
@@ -539,7 +546,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double own = owns_keys(gives) ? keys : queries, other = owns_keys(gives) ? queries : keys;
     const double written = gives == VKF_ATTENTION_GRAD_BIAS ? (double)p->heads * p->q_len * p->mask_cols
                                                             : own * out_elements(gives, width, v_width);
-    const double other_width = gives == VKF_ATTENTION_GRAD_LOG_SUMS ? width : width + v_width;
+    const double other_width = gives == VKF_ATTENTION_GRAD_ROW_STATS ? width : width + v_width;
     const double read =
         other / p->slices * other_width + (trains(gives) ? own * width : own * other_width + 2 * queries);
     return (vkf__account){
@@ -549,7 +556,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-// Of keys and values, the gradient of keys. Log sums lie among the rows. Only behind the last slice of the last part is
+// Of keys and values, the gradient of keys. Row stats lie among the rows. Only behind the last slice of the last part is
 // anything complete.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
@@ -567,7 +574,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
         out_extent->counts[0] = 1;
         out_extent->counts[3] = p->mask_cols;
     }
-    return gives != VKF_ATTENTION_GRAD_LOG_SUMS && p->slice + 1 == p->slices &&
+    return gives != VKF_ATTENTION_GRAD_ROW_STATS && p->slice + 1 == p->slices &&
            p->first_key_head + p->key_heads == p->batch * p->kv_heads;
 }
 

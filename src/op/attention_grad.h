@@ -18,15 +18,15 @@ typedef struct vkf__attention_dropout {
 typedef struct vkf__attention_train_args {
     vkf__attention_args forward; // without `weights` and `fresh`
     vkf__attention_dropout dropout;
-    vkf__span log_sums; // gets what vkf__attention_grad_args takes; lowest, or NaN where the row is
+    vkf__span row_stats; // gets what vkf__attention_grad_args takes; where the row is NaN, so is its maximum
 } vkf__attention_train_args;
 
 // Everything is f32. Takes heads of up to 256 elements. Statuses as of vkf__emit_attention_grad().
 VKF_MUST_CHECK vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args);
 
-// Whether the log sums had better be left to the way back, which packs the operands that they are of anyway: of short
+// Whether the row stats had better be left to the way back, which packs the operands that they are of anyway: of short
 // sequences, where they go by themselves. The forward pass is then vkf__emit_attention(), and vkf__attention_grad_args
-// has no log sums.
+// has no row stats.
 VKF_MUST_CHECK vkf_status vkf__attention_sums_later(vkf__work *work, const vkf__attention_train_args *args,
                                                     bool *out_later);
 
@@ -42,9 +42,10 @@ typedef struct vkf__attention_grad_args {
     // Optional, f32, with a batch_stride of 0: what a bias gets that is added to the scores of every batch entry, as an
     // additive mask is. Rows are queries, of mask_cols keys.
     vkf__heads_span dbias;
-    // (batch, kv_heads, q_len, heads / kv_heads) f32: log(sum of exp(score)) of each row, as the forward pass left it;
-    // any number for one that sees no key. Absent: they are taken here.
-    vkf__span log_sums;
+    // (2, batch, kv_heads, q_len, heads / kv_heads) f32: the highest score of each row, the maximum, then one over the sum
+    // of exp(score - maximum), as the forward pass left them; any number and 0 for one that sees no key. Absent: they are
+    // taken here.
+    vkf__span row_stats;
     // Add to what the gradient holds; else that is not read.
     bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias;
 } vkf__attention_grad_args;

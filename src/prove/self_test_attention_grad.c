@@ -19,7 +19,7 @@ typedef struct arrays {
     float *q, *k, *v, *dout;   // (batch, length, heads, width)
     float *out, *dq, *dk, *dv; // before, and then as expected
     float *dbias;              // (HEADS, q_len, k_len), likewise
-    float *log_sums;           // (batch, KV_HEADS, q_len, HEADS / KV_HEADS)
+    float *row_stats;          // (2, batch, KV_HEADS, q_len, HEADS / KV_HEADS)
     double *grads;             // (dq, dk, dv, dbias, then scratch)
     int32_t lengths[2];
 } arrays;
@@ -100,7 +100,7 @@ static void expect(const shape *s, const arrays *x, const vkf__attention_grad_ar
         .dbias = x->grads + q + k + v,
         .scratch = x->grads + q + k + v + bias,
     };
-    vkf__ref_sdpa_train(&desc, x->log_sums);
+    vkf__ref_sdpa_train(&desc, x->row_stats);
     vkf__ref_sdpa_grad(&desc);
     take(x->dq, desc.dq, q, args->accumulate_q);
     take(x->dk, desc.dk, k, args->accumulate_k);
@@ -136,7 +136,7 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
                     .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
                     .scale = 0.25f},
         .dropout = {.p = 0.25f, .seed = UINT64_C(0x123456789), .stream = 1, .step = 2},
-        .log_sums = vkf__bed_floats(bed, VKF_DTYPE_F32, x->log_sums, count_of(s, s->q_len, HEADS, 1)),
+        .row_stats = vkf__bed_floats(bed, VKF_DTYPE_F32, x->row_stats, count_of(s, s->q_len, HEADS, 2)),
         .dout = heads_span(bed, x->dout, s, s->q_len, HEADS, V_WIDTH),
         .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, WIDTH),
         .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, WIDTH),
@@ -151,7 +151,7 @@ static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arr
 static vkf_status emit(vkf__work *work, const void *args)
 {
     const vkf__attention_grad_args *grad = args;
-    vkf__attention_train_args train = {grad->forward, grad->dropout, grad->log_sums};
+    vkf__attention_train_args train = {grad->forward, grad->dropout, grad->row_stats};
     train.forward.label = "self-test";
     VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &train));
     return vkf__emit_attention_grad(work, args);
@@ -203,15 +203,15 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .dk = vkf__bed_random_values(bed, k),
         .dv = vkf__bed_random_values(bed, v),
         .dbias = vkf__bed_random_values(bed, bias),
-        .log_sums = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, 1)),
+        .row_stats = vkf__bed_random_values(bed, count_of(s, s->q_len, HEADS, 2)),
         .grads = vkf__alloc(host, q + k + v + bias + 2 * (size_t)s->k_len, sizeof *x.grads),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.dbias && x.log_sums &&
+    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.dbias && x.row_stats &&
                                 x.grads
                             ? run(bed, s, &x)
                             : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.dbias, x.log_sums, x.grads};
+    void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.dbias, x.row_stats, x.grads};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         vkf__free(host, all[i]);
     return status;

@@ -52,9 +52,13 @@ static double kept(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, ui
     return vkf__ref_keeps_weight(&desc->dropout, number, s) ? 1 / (1 - desc->dropout.p) : 0;
 }
 
-// Writes the row's weights, -1 for a key that is masked, and the logarithm of the sum of exponentials. False where all
-// are masked.
-static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights, double *out_log_sum)
+// What softmax knows of a row: its highest score, and one over the sum of exp(score - maximum).
+typedef struct stats {
+    double maximum, factor;
+} stats;
+
+// Writes the row's weights, -1 for a key that is masked. False where all are masked.
+static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double *weights, stats *out_stats)
 {
     double maximum = -INFINITY, sum = 0;
     bool any = false;
@@ -71,7 +75,7 @@ static bool weigh_row(const vkf__ref_sdpa_desc *f, const query_row *row, double 
     }
     for (uint32_t s = 0; s < f->softmax.k_len; s++)
         weights[s] = weights[s] == -1 ? -1 : weights[s] / sum;
-    *out_log_sum = maximum + log(sum);
+    *out_stats = (stats){maximum, 1 / sum};
     return any;
 }
 
@@ -93,8 +97,9 @@ static void add_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
 {
     const vkf__ref_sdpa_desc *f = &desc->forward;
     const uint32_t k_len = f->softmax.k_len;
-    double *weights = desc->scratch, *products = desc->scratch + k_len, delta = 0, log_sum = 0;
-    if (!weigh_row(f, row, weights, &log_sum))
+    double *weights = desc->scratch, *products = desc->scratch + k_len, delta = 0;
+    stats own;
+    if (!weigh_row(f, row, weights, &own))
         return;
     for (uint32_t s = 0; s < k_len; s++) {
         products[s] =
@@ -125,8 +130,9 @@ void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc)
 static double row_product(const vkf__ref_sdpa_grad_desc *desc, const query_row *row)
 {
     const vkf__ref_sdpa_desc *f = &desc->forward;
-    double sum = 0, log_sum = 0;
-    if (!weigh_row(f, row, desc->scratch, &log_sum))
+    double sum = 0;
+    stats own;
+    if (!weigh_row(f, row, desc->scratch, &own))
         return 0;
     for (uint32_t s = 0; s < f->softmax.k_len; s++) {
         if (desc->scratch[s] != -1)
@@ -149,13 +155,15 @@ double vkf__ref_sdpa_product(const vkf__ref_sdpa_grad_desc *desc)
     return sum;
 }
 
-static void attend_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, float *log_sum)
+static void attend_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row, float *maximum, float *factor)
 {
     const vkf__ref_sdpa_desc *f = &desc->forward;
     const uint32_t k_len = f->softmax.k_len;
-    double *weights = desc->scratch, sum = 0;
-    const bool any = weigh_row(f, row, weights, &sum);
-    *log_sum = any ? (float)sum : *log_sum;
+    double *weights = desc->scratch;
+    stats own;
+    const bool any = weigh_row(f, row, weights, &own);
+    *maximum = any ? (float)own.maximum : *maximum;
+    *factor = any ? (float)own.factor : *factor;
     for (uint32_t s = 0; s < k_len; s++) {
         const double masked = f->softmax.fully_masked == VKF_FULLY_MASKED_UNIFORM ? 1.0 / k_len
                               : f->softmax.fully_masked == VKF_FULLY_MASKED_NAN   ? NAN
@@ -170,15 +178,17 @@ static void attend_row(const vkf__ref_sdpa_grad_desc *desc, const query_row *row
     }
 }
 
-void vkf__ref_sdpa_train(const vkf__ref_sdpa_grad_desc *desc, float *log_sums)
+void vkf__ref_sdpa_train(const vkf__ref_sdpa_grad_desc *desc, float *row_stats)
 {
     const vkf__ref_softmax_desc *softmax = &desc->forward.softmax;
     const uint32_t group = softmax->heads / desc->forward.kv_heads;
+    float *factors = row_stats + (size_t)softmax->batch * softmax->heads * softmax->q_len;
     for (uint32_t b = 0; b < softmax->batch; b++)
         for (uint32_t h = 0; h < softmax->heads; h++)
             for (uint32_t l = 0; l < softmax->q_len; l++) {
                 const query_row row = view_row(&desc->forward, b, h, l);
                 const size_t kv = (size_t)b * desc->forward.kv_heads + h / group;
-                attend_row(desc, &row, &log_sums[(kv * softmax->q_len + l) * group + h % group]);
+                const size_t at = (kv * softmax->q_len + l) * group + h % group;
+                attend_row(desc, &row, &row_stats[at], &factors[at]);
             }
 }

@@ -1,7 +1,6 @@
 // Masked softmax, row by row.
 #include "reference/reference.h"
 
-#include <float.h>
 #include <math.h>
 
 static bool bool_visible(vkf_mask_kind kind, const void *mask, size_t at)
@@ -14,10 +13,10 @@ static bool bool_visible(vkf_mask_kind kind, const void *mask, size_t at)
     return true;
 }
 
-static double additive_value(vkf_mask_kind kind, const void *mask, size_t at)
+static float additive_value(vkf_mask_kind kind, const void *mask, size_t at)
 {
     const float *values = mask;
-    return kind == VKF_MASK_ADDITIVE ? (double)values[at] : 0;
+    return kind == VKF_MASK_ADDITIVE ? values[at] : 0;
 }
 
 static bool position_visible(const vkf__ref_softmax_desc *desc, uint32_t l, uint32_t s)
@@ -39,12 +38,13 @@ double vkf__ref_masked_score(const vkf__ref_softmax_desc *desc, uint32_t b, uint
                        bool_visible(desc->key_mask_kind, desc->key_mask, key_at) && position_visible(desc, l, s);
         if (desc->key_mask_kind == VKF_MASK_LENGTHS)
             visible = visible && (int64_t)s < ((const int32_t *)desc->key_mask)[b];
-        score += additive_value(desc->mask_kind, desc->mask, mask_at);
-        score += additive_value(desc->key_mask_kind, desc->key_mask, key_at);
         if (!visible)
             return -INFINITY;
+        if (desc->mask_kind == VKF_MASK_ADDITIVE || desc->key_mask_kind == VKF_MASK_ADDITIVE)
+            score = (float)score + (additive_value(desc->mask_kind, desc->mask, mask_at) +
+                                    additive_value(desc->key_mask_kind, desc->key_mask, key_at));
     }
-    return score <= -(double)FLT_MAX / 2 ? -INFINITY : score;
+    return isinf((float)score) ? (float)score : score;
 }
 
 static double fully_masked_value(const vkf__ref_softmax_desc *desc)

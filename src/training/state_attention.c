@@ -61,7 +61,7 @@ static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
     const vkf__score_bias bias = ((const attention_note *)vkf__tape_note(tape, node))->bias;
     const vkf__attention_args *forward = &way->forward;
     vkf__attention_grad_args args = {"attention_grad", *forward,         way->dropout,     .dout = forward->out,
-                                     .dq = forward->q, .dk = forward->k, .dv = forward->v, .log_sums = way->log_sums};
+                                     .dq = forward->q, .dk = forward->k, .dv = forward->v, .row_stats = way->row_stats};
     vkf__span whole = {0};
     bool adds = false;
     args.dout.span = vkf__tape_at(tape, node->out)->gradient;
@@ -95,7 +95,7 @@ static vkf_status emit_forward(vkf__tape *tape, vkf__attention_train_args *way)
     VKF_RETURN_IF_ERROR(vkf__attention_sums_later(tape->work, way, &later));
     if (later)
         return vkf__emit_attention(tape->work, forward);
-    VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, rows, &way->log_sums));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, 2 * rows, &way->row_stats));
     return vkf__emit_attention_train(tape->work, way);
 }
 

@@ -314,7 +314,7 @@ static void test_grad_of_parts(void **state)
 }
 
 // What the forward pass may leave to the way back: in parts, too.
-static void test_grad_takes_log_sums_itself(void **state)
+static void test_grad_takes_row_stats_itself(void **state)
 {
     static const vkf_test_grad_case cases[] = {
         {VKF_TEST_GRAD_SIZES(2, 4, 2, 33, 65, 8, 12), .causal = true, .key_mask_kind = VKF_MASK_LENGTHS,
@@ -327,8 +327,8 @@ static void test_grad_takes_log_sums_itself(void **state)
         const vkf_test_grad_operands o = vkf_test_grad_make(ops, &c);
         vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
         vkf_test_grad_attend(ops, &c, &o);
-        args.log_sums = (vkf__span){0};
-        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args), "log sums");
+        args.row_stats = (vkf__span){0};
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args), "row stats");
         vkf_test_grad_compare(ops, &c, &o);
         vkf_test_grad_finish(ops, &o);
     }
@@ -413,7 +413,7 @@ int main(void)
         VKF_OPS_TEST(test_grad_of_long_sequences),
         VKF_OPS_TEST(test_grad_of_biases),
         VKF_OPS_TEST(test_grad_of_parts),
-        VKF_OPS_TEST(test_grad_takes_log_sums_itself),
+        VKF_OPS_TEST(test_grad_takes_row_stats_itself),
         VKF_OPS_TEST(test_grad_of_smaller_runs),
         VKF_OPS_TEST(test_grad_of_nothing),
         VKF_OPS_TEST(test_grad_is_the_same_in_every_run),

@@ -30,7 +30,7 @@ static vkf__attention_grad_args long_args(void)
         .dq = forward.q,
         .dk = forward.k,
         .dv = forward.v,
-        .log_sums = {.size_bytes = VKF_TEST_LONG_HEADS * VKF_TEST_LONG_LENGTH * 4, .dtype = VKF_DTYPE_F32},
+        .row_stats = {.size_bytes = VKF_TEST_LONG_HEADS * VKF_TEST_LONG_LENGTH * 8, .dtype = VKF_DTYPE_F32},
     };
 }
 
@@ -52,12 +52,12 @@ static void test_memory_grows_with_the_lengths(void **state)
 static vkf_status emit_both_ways(vkf__work *work, const void *args)
 {
     const vkf__attention_grad_args *grad = args;
-    const vkf__attention_train_args train = {.forward = grad->forward, .log_sums = grad->log_sums};
+    const vkf__attention_train_args train = {.forward = grad->forward, .row_stats = grad->row_stats};
     VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &train));
     return vkf__emit_attention_grad(work, grad);
 }
 
-// What there is while attention of training goes forward and back: eight operands and gradients, log sums, and what
+// What there is while attention of training goes forward and back: eight operands and gradients, row stats, and what
 // the work takes for itself.
 static uint64_t long_bytes(vkf_test_ops *ops, const vkf__variant *trial)
 {
@@ -72,7 +72,7 @@ static uint64_t long_bytes(vkf_test_ops *ops, const vkf__variant *trial)
     const uint64_t bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work);
     vkf__work_finish(&work);
     assert_true(takes);
-    return 8 * VKF_TEST_LONG_BYTES + args.log_sums.size_bytes + bytes;
+    return 8 * VKF_TEST_LONG_BYTES + args.row_stats.size_bytes + bytes;
 }
 
 enum { LONG_LEAST = 8 * VKF_TEST_LONG_BYTES, LONG_MOST = 150000000 };

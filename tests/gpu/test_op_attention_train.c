@@ -25,7 +25,7 @@ typedef struct train_case {
 
 typedef struct operands {
     vkf_test_operand *q, *k, *v, *out, *dout, *dq, *dk, *dv; // (batch, length, heads, width)
-    vkf_test_operand *log_sums, *lengths;
+    vkf_test_operand *row_stats, *lengths;
 } operands;
 
 static vkf_test_operand *rows_of(vkf_test_ops *ops, const train_case *c, uint32_t length, uint32_t heads,
@@ -47,7 +47,7 @@ static operands make_operands(vkf_test_ops *ops, const train_case *c)
         .dq = rows_of(ops, c, c->q_len, HEADS, WIDTH),
         .dk = rows_of(ops, c, c->k_len, KV_HEADS, WIDTH),
         .dv = rows_of(ops, c, c->k_len, KV_HEADS, V_WIDTH),
-        .log_sums = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(c->batch, KV_HEADS, c->q_len, GROUP)),
+        .row_stats = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, c->batch, HEADS, c->q_len)),
         .lengths = vkf_test_ids(ops, lengths, SHAPE(c->batch)),
     };
 }
@@ -98,7 +98,7 @@ static vkf__attention_grad_args args_of(const train_case *c, const operands *o)
         .dq = heads_of(o->dq, c->q_len, HEADS, WIDTH),
         .dk = heads_of(o->dk, c->k_len, KV_HEADS, WIDTH),
         .dv = heads_of(o->dv, c->k_len, KV_HEADS, V_WIDTH),
-        .log_sums = SPAN(o->log_sums),
+        .row_stats = SPAN(o->row_stats),
     };
 }
 
@@ -135,7 +135,7 @@ static vkf__ref_sdpa_grad_desc reference_of(const train_case *c, const operands 
 static vkf_status emit(vkf__work *work, const void *args)
 {
     const vkf__attention_grad_args *grad = args;
-    const vkf__attention_train_args train = {grad->forward, grad->dropout, grad->log_sums};
+    const vkf__attention_train_args train = {grad->forward, grad->dropout, grad->row_stats};
     VKF_RETURN_IF_ERROR(vkf__emit_attention_train(work, &train));
     return vkf__emit_attention_grad(work, args);
 }
@@ -154,7 +154,7 @@ static void run(vkf_test_ops *ops, const train_case *c, const operands *o)
 {
     const vkf__attention_grad_args args = args_of(c, o);
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "train", emit, &args), "attention for training");
-    vkf_test_operand *const results[] = {o->out, o->log_sums, o->dq, o->dk, o->dv};
+    vkf_test_operand *const results[] = {o->out, o->row_stats, o->dq, o->dk, o->dv};
     for (size_t i = 0; i < COUNT_OF(results); i++)
         vkf_test_download(ops, results[i]);
 }
@@ -189,7 +189,7 @@ static void compare_floats(vkf_test_ops *ops, const train_case *c, const vkf_tes
 static void check(vkf_test_ops *ops, train_case c)
 {
     const operands o = make_operands(ops, &c);
-    float *out = vkf_test_floats(o.out->count), *log_sums = vkf_test_floats(o.log_sums->count);
+    float *out = vkf_test_floats(o.out->count), *row_stats = vkf_test_floats(o.row_stats->count);
     double *grads = calloc(o.dq->count + o.dk->count + o.dv->count + 2 * (size_t)c.k_len, sizeof *grads);
     assert_non_null(grads);
     vkf__ref_sdpa_grad_desc desc = reference_of(&c, &o, out);
@@ -197,18 +197,18 @@ static void check(vkf_test_ops *ops, train_case c)
     desc.dk = desc.dq + o.dq->count;
     desc.dv = desc.dk + o.dk->count;
     desc.scratch = desc.dv + o.dv->count;
-    for (size_t i = 0; i < o.log_sums->count; i++)
-        log_sums[i] = -0.5f * FLT_MAX; // of rows that see no key
-    vkf__ref_sdpa_train(&desc, log_sums);
+    for (size_t i = 0; i < o.row_stats->count; i++)
+        row_stats[i] = i < o.row_stats->count / 2 ? -FLT_MAX : 0; // of rows that see no key
+    vkf__ref_sdpa_train(&desc, row_stats);
     vkf__ref_sdpa_grad(&desc);
     run(ops, &c, &o);
     compare_floats(ops, &c, o.out, out, "output");
-    compare_floats(ops, &c, o.log_sums, log_sums, "log sums");
+    compare_floats(ops, &c, o.row_stats, row_stats, "row stats");
     compare(ops, &c, o.dq, desc.dq, "gradient of queries");
     compare(ops, &c, o.dk, desc.dk, "gradient of keys");
     compare(ops, &c, o.dv, desc.dv, "gradient of values");
     free(grads);
-    free(log_sums);
+    free(row_stats);
     free(out);
     vkf_test_ops_reset(ops);
 }
@@ -257,7 +257,7 @@ static void test_train_drops_what_the_reference_drops(void **state)
     const train_case c = {2, 33, V_WIDTH, 0, DROPOUT(0.5f)};
     const vkf__ref_weight_dropout dropout = {c.dropout.p, c.dropout.seed, c.dropout.stream, c.dropout.step};
     const operands o = make_operands(ops, &c);
-    vkf__attention_train_args args = {forward_args(&c, &o), c.dropout, SPAN(o.log_sums)};
+    vkf__attention_train_args args = {forward_args(&c, &o), c.dropout, SPAN(o.row_stats)};
     args.forward.key_mask_kind = VKF_MASK_NONE;
     args.forward.causal = false;
     uint32_t kept = 0;
@@ -297,7 +297,7 @@ static void test_train_is_the_same_in_every_run(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     const train_case c = {2, 33, 67, 0, DROPOUT(0.3f)};
     const operands o = make_operands(ops, &c);
-    vkf_test_operand *const results[] = {o.out, o.log_sums, o.dq, o.dk, o.dv};
+    vkf_test_operand *const results[] = {o.out, o.row_stats, o.dq, o.dk, o.dv};
     float *first[COUNT_OF(results)];
     for (int again = 0; again < 2; again++) {
         run(ops, &c, &o);

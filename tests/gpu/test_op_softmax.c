@@ -214,8 +214,9 @@ static void test_softmax_fully_masked_rows(void **state)
     }
 }
 
-// Rows of 5: large scores of both signs, -inf among numbers, nothing but -inf, the lowest finite numbers, NaN, +inf,
-// equal scores, and an ordinary row between them that none of the others may disturb.
+// Rows of 5: large scores of both signs, -inf among numbers, nothing but -inf, the lowest numbers of float32 and of
+// float16, which are scores like others, NaN, +inf, equal scores, and an ordinary row between them that none of the
+// others may disturb.
 static const float EXTREME[][5] = {
     {1e4f, -1e4f, 9999, 1e4f, 0},
     {-1e4f, -1e4f, -1e4f, -9999, -2e4f},
@@ -230,6 +231,10 @@ static const float EXTREME[][5] = {
     {3e38f, -3e38f, 0, 3e38f, 1},
     {7, 7, 7, 7, 7},
     {-FLT_MAX, 0, -1e38f, -INFINITY, 1},
+    {-FLT_MAX, -3e38f, -FLT_MAX, -3e38f, -INFINITY},
+    {-FLT_MAX, -INFINITY, -INFINITY, -FLT_MAX, -INFINITY},
+    {-65504, -65504, -65504, -65504, -65504},
+    {-65504, -INFINITY, -INFINITY, -65504, -INFINITY},
 };
 
 static void test_softmax_extreme_scores(void **state)

@@ -128,16 +128,18 @@ static vkf__ref_sdpa_desc forward_of(const vkf_test_grad_case *c, const vkf_test
     };
 }
 
-// The output of the forward pass and its log sums, as attention has left them; of rows that see no key these are NaN.
+// The output of the forward pass and its row stats, as attention has left them; NaN and 0 of rows that see no key.
 static void attend(vkf_test_ops *ops, const vkf_test_grad_case *c, const vkf_test_grad_operands *o)
 {
     double *scratch = calloc(2 * (size_t)c->k_len, sizeof(double));
     assert_non_null(scratch);
     const vkf__ref_sdpa_grad_desc desc = {.forward = forward_of(c, o), .scratch = scratch};
-    vkf__ref_sdpa_train(&desc, o->log_sums->values);
+    const size_t rows = o->row_stats->count / 2;
+    memset(o->row_stats->values + rows, 0, rows * sizeof(float));
+    vkf__ref_sdpa_train(&desc, o->row_stats->values);
     free(scratch);
     vkf_test_upload(ops, o->out);
-    vkf_test_upload(ops, o->log_sums);
+    vkf_test_upload(ops, o->row_stats);
 }
 
 static void fill_row(vkf_test_operand *x, const vkf__ref_layout *layout, uint32_t b, uint32_t heads, uint32_t row,
@@ -215,8 +217,8 @@ vkf_test_grad_operands vkf_test_grad_make(vkf_test_ops *ops, const vkf_test_grad
             prepare_grad(ops, c, vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(c->q_len, c->heads, masked_keys(c))));
     o.mask = make_mask(ops, c);
     o.key_mask = vkf_test_key_mask_operand(ops, c->key_mask_kind, c->batch, masked_keys(c), c->mask_all);
-    o.log_sums =
-        vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(c->batch, c->kv_heads, c->q_len, c->heads / c->kv_heads));
+    o.row_stats =
+        vkf_test_constant(ops, VKF_DTYPE_F32, NAN, SHAPE(2, c->batch, c->heads, c->q_len));
     attend(ops, c, &o);
     if (c->spoil)
         spoil(ops, c, &o);
@@ -273,7 +275,7 @@ vkf__attention_grad_args vkf_test_grad_args(const vkf_test_grad_case *c, const v
         .dk = heads_span(o->grad[VKF_TEST_KEY], layout_of_kind(c, VKF_TEST_KEY)),
         .dv = c->without_value ? none : heads_span(o->grad[VKF_TEST_VALUE], layout_of_kind(c, VKF_TEST_VALUE)),
         .dbias = c->biased ? (vkf__heads_span){SPAN(o->dbias), 0, c->heads * keys, keys} : none,
-        .log_sums = SPAN(o->log_sums),
+        .row_stats = SPAN(o->row_stats),
         .accumulate_q = c->accumulate,
         .accumulate_k = c->accumulate,
         .accumulate_v = c->accumulate,
@@ -355,17 +357,17 @@ static float *copy_of(const vkf_test_operand *operand)
 
 void vkf_test_grad_attend(vkf_test_ops *ops, const vkf_test_grad_case *c, const vkf_test_grad_operands *o)
 {
-    const vkf__attention_train_args args = {.forward = forward_args(c, o), .log_sums = SPAN(o->log_sums)};
-    float *out = copy_of(o->out), *log_sums = copy_of(o->log_sums);
-    for (size_t i = 0; i < o->log_sums->count; i++)
-        log_sums[i] = isnan(log_sums[i]) ? -0.5f * FLT_MAX : log_sums[i];
+    const vkf__attention_train_args args = {.forward = forward_args(c, o), .row_stats = SPAN(o->row_stats)};
+    float *out = copy_of(o->out), *row_stats = copy_of(o->row_stats);
+    for (size_t i = 0; i < o->row_stats->count; i++)
+        row_stats[i] = isnan(row_stats[i]) ? -FLT_MAX : row_stats[i];
     for (size_t i = 0; i < o->out->count; i++)
         o->out->values[i] = NAN;
     vkf_test_upload(ops, o->out);
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "attention", emit_train, &args), "attention");
     compare_forward(ops, o->out, out, "output");
-    compare_forward(ops, o->log_sums, log_sums, "log sums");
-    free(log_sums);
+    compare_forward(ops, o->row_stats, row_stats, "row stats");
+    free(row_stats);
     free(out);
 }
 

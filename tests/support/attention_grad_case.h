@@ -35,7 +35,7 @@ enum { VKF_TEST_QUERY, VKF_TEST_KEY, VKF_TEST_VALUE, VKF_TEST_KINDS };
 typedef struct vkf_test_grad_operands {
     vkf_test_operand *x[VKF_TEST_KINDS];    // query, key, value
     vkf_test_operand *grad[VKF_TEST_KINDS]; // of these
-    vkf_test_operand *out, *dout, *mask, *key_mask, *log_sums;
+    vkf_test_operand *out, *dout, *mask, *key_mask, *row_stats;
     vkf_test_operand *dbias; // (q_len, heads, masked keys)
     double *expected[VKF_TEST_KINDS], *expected_bias;
 } vkf_test_grad_operands;

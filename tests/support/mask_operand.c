@@ -7,12 +7,20 @@
 
 #define MAX_BATCH 8u
 
+// What programs fill masks with in place of -inf. It masks nothing by itself: rows of it alone are rows like others.
+static const float LOW[] = {-FLT_MAX, -1.7014118e38f, -1e30f};
+enum { LOWS = sizeof LOW / sizeof LOW[0] };
+
+// Every third element is -inf or low, and every fourth row is of one low number.
 static vkf_test_operand *additive_mask(vkf_test_ops *ops, uint32_t masked, uint32_t rank, const uint32_t *shape)
 {
     vkf_test_operand *mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 2, rank, shape);
     for (size_t i = 0; i < mask->count; i++) {
-        if (i < masked || i % 3 == 1)
-            mask->values[i] = i % 2 ? -INFINITY : -FLT_MAX;
+        const size_t row = i / shape[rank - 1];
+        if (i < masked || i % 6 == 1)
+            mask->values[i] = -INFINITY;
+        else if (row % 4 == 2 || i % 6 == 4)
+            mask->values[i] = LOW[(row % 4 == 2 ? row / 4 : i / 6) % LOWS];
     }
     vkf_test_upload(ops, mask);
     return mask;

@@ -161,16 +161,55 @@ static void test_softmax_fully_masked_rules(void **state)
     (void)state;
     const float third = 1 / 3.f;
     const float expected[VKF_FULLY_MASKED_COUNT][3] = {{0, 0, 0}, {NAN, NAN, NAN}, {third, third, third}};
-    const float inputs[2][3] = {{-INFINITY, -INFINITY, -INFINITY}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}};
+    const float input[] = {-INFINITY, -INFINITY, -INFINITY};
     for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
-        for (size_t i = 0; i < COUNT(inputs); i++) {
-            float out[3];
-            vkf__ref_softmax_desc desc = one_row(inputs[i], out);
-            desc.fully_masked = (vkf_fully_masked)rule;
-            vkf__ref_softmax(&desc);
-            assert_close(out, expected[rule], 3, ATOL, RTOL, "fully masked");
-        }
+        float out[3];
+        vkf__ref_softmax_desc desc = one_row(input, out);
+        desc.fully_masked = (vkf_fully_masked)rule;
+        vkf__ref_softmax(&desc);
+        assert_close(out, expected[rule], 3, ATOL, RTOL, "fully masked");
     }
+}
+
+// As torch.softmax(x + mask, -1) has it in float32.
+static void test_softmax_low_masks_are_values(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 1}, third = 1 / 3.f;
+    const struct {
+        float mask[3], expected[3];
+    } rows[] = {
+        {{-FLT_MAX, -FLT_MAX, -FLT_MAX}, {third, third, third}},
+        {{-1.7014118e38f, -1.7014118e38f, -INFINITY}, {.5f, .5f, 0}},
+        {{-1e30f, -1e30f, -FLT_MAX}, {.5f, .5f, 0}},
+        {{-65504, -FLT_MAX, -65504}, {.5f, 0, .5f}},
+        {{-FLT_MAX, -INFINITY, -INFINITY}, {1, 0, 0}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        float out[3];
+        vkf__ref_softmax_desc desc = one_row(x, out);
+        desc.mask_kind = VKF_MASK_ADDITIVE;
+        desc.mask = rows[i].mask;
+        desc.fully_masked = VKF_FULLY_MASKED_NAN;
+        vkf__ref_softmax(&desc);
+        assert_close(out, rows[i].expected, 3, ATOL, RTOL, "low masks");
+    }
+}
+
+// Two of the lowest number are -inf together, as in float32 they are for PyTorch.
+static void test_softmax_masks_overflow_together(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 1}, low[] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, part[] = {0, -FLT_MAX, -FLT_MAX};
+    const float first[] = {1, 0, 0};
+    float out[3];
+    vkf__ref_softmax_desc desc = one_row(x, out);
+    desc.mask_kind = desc.key_mask_kind = VKF_MASK_ADDITIVE;
+    desc.mask = low;
+    desc.key_mask = part;
+    desc.fully_masked = VKF_FULLY_MASKED_NAN;
+    vkf__ref_softmax(&desc);
+    assert_close(out, first, 3, 0, 0, "low masks together");
 }
 
 static void test_softmax_special_values(void **state)
@@ -233,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_softmax_of_logarithms),     cmocka_unit_test(test_softmax_mask_kinds),
         cmocka_unit_test(test_softmax_masks_together),    cmocka_unit_test(test_softmax_mask_strides),
         cmocka_unit_test(test_softmax_causal_and_window), cmocka_unit_test(test_softmax_fully_masked_rules),
+        cmocka_unit_test(test_softmax_low_masks_are_values), cmocka_unit_test(test_softmax_masks_overflow_together),
         cmocka_unit_test(test_softmax_special_values),    cmocka_unit_test(test_softmax_rows_sum_to_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

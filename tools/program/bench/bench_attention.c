@@ -73,7 +73,7 @@ static vkf__heads_span random_heads(vkf_bench_data *data, const attention_sizes 
 
 static void make_both_ways(vkf_bench_data *data, const attention_sizes *s, bool causal, taped_attention *out)
 {
-    const vkf_tensor log_sums = vkf_bench_random(data, 3, (const uint32_t[]){s->batch, s->heads, s->q_len});
+    const vkf_tensor row_stats = vkf_bench_random(data, 4, (const uint32_t[]){2, s->batch, s->heads, s->q_len});
     const vkf__attention_args forward = {
         .label = "attention",
         .q = random_heads(data, s, s->heads, s->q_len),
@@ -91,7 +91,7 @@ static void make_both_ways(vkf_bench_data *data, const attention_sizes *s, bool 
         .causal = causal,
         .scale = 1 / sqrtf((float)s->head_dim),
     };
-    out->forward = (vkf__attention_train_args){.forward = forward, .log_sums = vkf__span_of(&log_sums)};
+    out->forward = (vkf__attention_train_args){.forward = forward, .row_stats = vkf__span_of(&row_stats)};
     out->back = (vkf__attention_grad_args){
         .label = "attention_grad",
         .forward = forward,
@@ -99,7 +99,7 @@ static void make_both_ways(vkf_bench_data *data, const attention_sizes *s, bool 
         .dq = random_heads(data, s, s->heads, s->q_len),
         .dk = random_heads(data, s, s->kv_heads, s->kv_len),
         .dv = random_heads(data, s, s->kv_heads, s->kv_len),
-        .log_sums = out->forward.log_sums,
+        .row_stats = out->forward.row_stats,
     };
 }
 
