@@ -56,6 +56,9 @@ ERRORS = (
     Error("byte fallback of a piece gives each byte an offset of its own", "src/text/unigram.c",
           "text[at]], begin, end);", "text[at]], at, at + 1);", ("unit.tokenizer_models",)),
     # reference
+    Error("the reference takes a low score for a masked one", "src/reference/reference_softmax.c",
+          "return isinf((float)score) ? (float)score : score;", "return score < -1.7e38 ? -INFINITY : score;",
+          ("unit.reference_softmax",)),
     Error("the reference's window is one key wider", "src/reference/reference_softmax.c",
           "(int64_t)s + desc->window > position;", "(int64_t)s + desc->window >= position;",
           ("unit.reference_softmax",)),
