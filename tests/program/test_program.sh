@@ -6,18 +6,41 @@
 command_line() {
     expect 2 "no command"
     expect 2 "unknown command" frobnicate
+    says "unknown command" "^vkformer: error: 'frobnicate': there is no such command; see vkformer --help$"
+    expect 2 "command that is nearly one" rnu
+    says "command that is nearly one" "^vkformer: error: 'rnu': .*; did you mean run? See vkformer --help$"
+    expect 2 "help that is nearly one" --hepl
+    says "help that is nearly one" 'did you mean --help?'
+    expect 0 "help of the program" help
+    grep -q '^usage: vkformer COMMAND' "$work/out" || fail "help is not the program's"
+    expect 2 "help of nothing" help frobnicate
     expect 0 "version" --version
     expect 0 "help" --help
-    for command in info run eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
+    for command in info run embed inspect profile train eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
         "bench norm" "bench permute" "bench layer" "bench backward" "bench model" "bench decode" "bench train" \
         "bench copy" "bench fma"; do
         # shellcheck disable=SC2086
         expect 0 "$command --help" $command --help
         grep -q -- '--device' "$work/out" || fail "$command --help lists no --device"
-        # shellcheck disable=SC2086
-        expect 2 "$command, unknown option" $command --frobnicate
+        cp "$work/out" "$work/help"
+        for asked in "$command -h" "help $command"; do
+            # shellcheck disable=SC2086
+            expect 0 "$asked" $asked
+            cmp -s "$work/help" "$work/out" || fail "$asked is another text than $command --help"
+        done
+        for wrong in --frobnicate --devcie --devcie=cpu -x "--no-cache -x" --help=1 --quiet=1; do
+            # shellcheck disable=SC2086
+            expect 2 "$command $wrong" $command $wrong
+            says "$command $wrong" "^vkformer: error: '-.*[;?] [sS]ee vkformer $command --help$"
+            [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$command $wrong has more than one line of message"
+        done
         # shellcheck disable=SC2086
         expect 2 "$command, option without its value" $command --device
+        [ "$command" = bench ] && continue # its first argument is a benchmark
+        says "$command, option without its value" "'--device': the value is missing; see vkformer $command --help"
+        # shellcheck disable=SC2086
+        expect 2 "$command, option that is nearly one" $command --devcie=cpu
+        says "$command, option that is nearly one" "'--devcie': there is no such option; did you mean --device? See"
     done
     expect 2 "profile that is none" info --caps nothing
     expect 2 "empty device" info --device ''

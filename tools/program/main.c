@@ -5,8 +5,10 @@
 #include <vkformer/vkformer.h>
 
 #include "command/commands.h"
+#include "command/nearest_name.h"
 #include "command/options.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "system/hand_over.h"
 #include "system/terminal.h"
 
@@ -42,14 +44,47 @@ static void print_help(FILE *out)
           "\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        vkf_print_on(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
-          "  --help     print this; vkformer COMMAND --help describes a command\n"
-          "  --version  print the version\n"
+          "  -h, --help  print this; vkformer COMMAND --help, or vkformer help COMMAND, describes a command\n"
+          "  --version   print the version\n"
           "\n"
           "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line, 3 a comparison found more\n"
           "than it allows.\n",
           out);
+}
+
+// Runs the command that argv[1] names with what follows it.
+static int run_command(int argc, char **argv)
+{
+    vkf_nearest_name nearest = {.word = argv[1]};
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        vkf_nearest_name_offer(&nearest, commands[i].name);
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        char full_name[sizeof commands[i].full_name];
+        memcpy(full_name, commands[i].full_name, sizeof full_name);
+        argv[1] = full_name;
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    static const char *const others[] = {"help", "--help", "--version"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        vkf_nearest_name_offer(&nearest, others[i]);
+    vkf_nearest_name_refuse(&nearest, "", "there is no such command", "vkformer");
+    return VKF_EXIT_USAGE;
+}
+
+// `help COMMAND...` is `COMMAND... --help`.
+static int help(int argc, char **argv)
+{
+    char flag[] = "--help";
+    if (argc == 2) {
+        print_help(stdout);
+        return VKF_EXIT_DONE;
+    }
+    memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+    argv[argc - 1] = flag;
+    return run_command(argc, argv);
 }
 
 static int dispatch(int argc, char **argv)
@@ -66,16 +101,7 @@ static int dispatch(int argc, char **argv)
         printf("vkformer %d.%d.%d\n", VKF_VERSION_MAJOR, VKF_VERSION_MINOR, VKF_VERSION_PATCH);
         return VKF_EXIT_DONE;
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        char full_name[sizeof commands[i].full_name];
-        memcpy(full_name, commands[i].full_name, sizeof full_name);
-        argv[1] = full_name;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    vkf_print_error("there is no command '%.100s'; vkformer --help lists them", argv[1]);
-    return VKF_EXIT_USAGE;
+    return strcmp(argv[1], "help") == 0 ? help(argc, argv) : run_command(argc, argv);
 }
 
 // mpirun's processes are those of another program, where this build has one.

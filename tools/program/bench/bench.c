@@ -6,7 +6,9 @@
 
 #include "bench/bench_watch.h"
 #include "command/commands.h"
+#include "command/nearest_name.h"
 #include "measure/measured_roofs.h"
+#include "output/visible_text.h"
 
 static const vkf_bench_spec *const benchmarks[] = {
     &vkf_bench_gemm,   &vkf_bench_gemv,    &vkf_bench_attention, &vkf_bench_mha,      &vkf_bench_softmax,
@@ -22,7 +24,7 @@ static void print_help(FILE *out)
     for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
         char forms[128];
         vkf_bench_forms_text(&benchmarks[i]->extents, forms, sizeof forms);
-        fprintf(out, "  %-10s %s%s%s\n", benchmarks[i]->name, benchmarks[i]->summary, forms[0] ? ": " : "", forms);
+        vkf_print_on(out, "  %-10s %s%s%s\n", benchmarks[i]->name, benchmarks[i]->summary, forms[0] ? ": " : "", forms);
     }
     fputs("\nvkformer bench BENCHMARK --help describes a benchmark and its options. All have\n\n", out);
     vkf_bench_print_common_help(out);
@@ -104,11 +106,13 @@ int vkf_cmd_bench(int argc, char **argv)
         print_help(stderr);
         return VKF_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help(stdout);
         return VKF_EXIT_DONE;
     }
+    vkf_nearest_name nearest = {.word = argv[1]};
     for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
+        vkf_nearest_name_offer(&nearest, benchmarks[i]->name);
         if (strcmp(argv[1], benchmarks[i]->name) != 0)
             continue;
         char full_name[64];
@@ -116,6 +120,6 @@ int vkf_cmd_bench(int argc, char **argv)
         argv[1] = full_name;
         return vkf_bench_run_with_options(argc - 1, argv + 1, benchmarks[i], run);
     }
-    vkf_print_error("there is no benchmark '%.100s'; vkformer bench --help lists them", argv[1]);
+    vkf_nearest_name_refuse(&nearest, "", "there is no such benchmark", argv[0]);
     return VKF_EXIT_USAGE;
 }

@@ -6,6 +6,7 @@
 
 #include "output/json_output.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 
 // The comparison of both halves. Making it sorts their samples.
 typedef struct comparison {
@@ -48,7 +49,7 @@ static void print_list(const json_t *names, const char *between)
     json_t *name;
     json_array_foreach((json_t *)names, index, name)
     {
-        printf("%s%s", index ? between : "", json_string_value(name));
+        vkf_print("%s%s", index ? between : "", json_string_value(name));
     }
 }
 
@@ -58,8 +59,8 @@ void vkf_bench_compare_begin(const vkf_bench_report *report, const vkf_bench_sav
         return;
     printf("\nsave %u: ", save->number);
     print_list(save->files, ", ");
-    printf("\n%-9s  %-24s  %-8s  %10s  %9s  %10s  %9s  %6s  %13s  %6s  %-13s  %s\n", "work", "shape", "types", "old ms",
-           "iqr", "new ms", "iqr", "ratio", "quartiles", "noise", "", "kernels");
+    vkf_print("\n%-9s  %-24s  %-8s  %10s  %9s  %10s  %9s  %6s  %13s  %6s  %-13s  %s\n", "work", "shape", "types",
+              "old ms", "iqr", "new ms", "iqr", "ratio", "quartiles", "noise", "", "kernels");
     (void)vkf_flush_stdout();
 }
 
@@ -67,14 +68,14 @@ static void print_measured(const vkf_bench_pair *pair, const comparison *c)
 {
     char quartiles[32];
     snprintf(quartiles, sizeof quartiles, "%.3f-%.3f", c->in_turn.lower_quartile, c->in_turn.upper_quartile);
-    printf("%10.4f  %9.4f  %10.4f  %9.4f  %6.3f  %13s  %5.1f%%  %-13s  ", c->old.median, c->old.iqr, c->edited.median,
-           c->edited.iqr, c->ratio, quartiles, 100 * c->noise, c->verdict);
+    vkf_print("%10.4f  %9.4f  %10.4f  %9.4f  %6.3f  %13s  %5.1f%%  %-13s  ", c->old.median, c->old.iqr,
+              c->edited.median, c->edited.iqr, c->ratio, quartiles, 100 * c->noise, c->verdict);
     print_list(pair->old.kernels, "+");
     if (!json_equal(pair->old.kernels, pair->edited.kernels)) {
         printf(" -> ");
         print_list(pair->edited.kernels, "+");
     }
-    puts(vkf_settled_mark(pair->settled));
+    vkf_print("%s\n", vkf_settled_mark(pair->settled));
 }
 
 static void print_line(const vkf_bench_pair *pair, const comparison *c)
@@ -84,7 +85,7 @@ static void print_line(const vkf_bench_pair *pair, const comparison *c)
     if (pair->shape)
         vkf_bench_shape_text(pair->shape, shape, sizeof shape);
     vkf_bench_types_text(vkf_bench_case_types(options, pair->spec, pair->index), types, sizeof types);
-    printf("%-9s  %-24s  %-8s  ", pair->op ? pair->op : pair->spec->name, shape, types);
+    vkf_print("%-9s  %-24s  %-8s  ", pair->op ? pair->op : pair->spec->name, shape, types);
     switch (pair->outcome) {
     case VKF_BENCH_MEASURED:
         print_measured(pair, c);

@@ -10,6 +10,7 @@
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
+#include "output/visible_text.h"
 
 #define GO_ON (-1)
 #define MAX_SETTINGS 8
@@ -87,7 +88,7 @@ static const char common_help[] =
 
 void vkf_bench_print_common_help(FILE *out)
 {
-    fputs(common_help, out);
+    vkf_print_on(out, "%s", common_help);
 }
 
 static void print_help(const void *user)
@@ -96,12 +97,12 @@ static void print_help(const void *user)
     const vkf_bench_spec *spec = line->spec;
     char forms[128];
     vkf_bench_forms_text(&spec->extents, forms, sizeof forms);
-    printf("usage: vkformer bench %s%s%s [OPTIONS]\n\n%s\n", spec->name, spec->takes_directory ? " [MODEL]" : "",
-           forms[0] ? " SHAPE..." : "", spec->help);
+    vkf_print("usage: vkformer bench %s%s%s [OPTIONS]\n\n%s\n", spec->name, spec->takes_directory ? " [MODEL]" : "",
+              forms[0] ? " SHAPE..." : "", spec->help);
     if (forms[0])
-        printf("A SHAPE is %s. Several may follow each other, or stand with commas\n"
-               "between; or one is given by options:\n\n",
-               forms);
+        vkf_print("A SHAPE is %s. Several may follow each other, or stand with commas\n"
+                  "between; or one is given by options:\n\n",
+                  forms);
     for (uint32_t i = 0; i < spec->extents.count; i++) {
         const vkf_bench_extent *extent = &spec->extents.list[i];
         char fallback[40] = "";
@@ -109,7 +110,7 @@ static void print_help(const void *user)
             snprintf(fallback, sizeof fallback, ", default %u", extent->fallback);
         else if (extent->fallback_letter)
             snprintf(fallback, sizeof fallback, ", default %c", extent->fallback_letter);
-        printf("  --%s %c%s\n", extent->name, extent->letter, fallback);
+        vkf_print("  --%s %c%s\n", extent->name, extent->letter, fallback);
     }
     if (spec->extents.count > 0)
         putchar('\n');

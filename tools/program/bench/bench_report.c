@@ -7,6 +7,7 @@
 #include "command/options.h"
 #include "output/json_output.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 
 bool vkf_bench_format_from_name(const char *name, vkf_bench_format *out_format)
 {
@@ -184,9 +185,9 @@ static void cell_text(const vkf_bench_row *row, const column *c, char *out_text,
 static void print_cell(vkf_bench_format format, bool first, int width, const char *text)
 {
     if (format == VKF_BENCH_MD) {
-        printf("%s %s |", first ? "|" : "", text);
+        vkf_print("%s %s |", first ? "|" : "", text);
     } else {
-        printf("%s%*s", first ? "" : "  ", width, text);
+        vkf_print("%s%*s", first ? "" : "  ", width, text);
     }
 }
 
@@ -196,10 +197,11 @@ static void print_heading(const vkf_bench_report *report)
     column columns[MAX_COLUMNS];
     int count = columns_of(report, NULL, columns);
     bool md = report->format == VKF_BENCH_MD;
-    printf("%s (%s)%s", report->device.name, report->driver, md ? "; " : "\n");
+    vkf_print("%s (%s)%s", report->device.name, report->driver, md ? "; " : "\n");
     if (roofs)
-        printf("roofs: copy %.4g GB/s, read %.4g GB/s, fma %.4g GFLOP/s%s\n\n", roofs->copy_bytes_per_s * 1e-9,
-               roofs->read_bytes_per_s * 1e-9, roofs->fma_flops_per_s * 1e-9, vkf_settled_mark(report->roofs->settled));
+        vkf_print("roofs: copy %.4g GB/s, read %.4g GB/s, fma %.4g GFLOP/s%s\n\n", roofs->copy_bytes_per_s * 1e-9,
+                  roofs->read_bytes_per_s * 1e-9, roofs->fma_flops_per_s * 1e-9,
+                  vkf_settled_mark(report->roofs->settled));
     else
         printf("roofs: not measured\n\n");
     for (int i = 0; i < count; i++)
@@ -219,8 +221,8 @@ static void print_details(const json_t *details)
     {
         const char *label = json_string_value(json_object_get(dispatch, "label"));
         const char *kernel = json_string_value(json_object_get(dispatch, "kernel"));
-        printf("  %-28s %10.4f ms   %s\n", label ? label : "",
-               json_number_value(json_object_get(dispatch, "gpu_ms_min")), kernel ? kernel : "unknown");
+        vkf_print("  %-28s %10.4f ms   %s\n", label ? label : "",
+                  json_number_value(json_object_get(dispatch, "gpu_ms_min")), kernel ? kernel : "unknown");
     }
 }
 
@@ -262,7 +264,7 @@ static void print_csv_value(const json_t *value)
     } else if (json_is_number(value)) {
         printf("%.6g", json_number_value(value));
     } else if (json_is_boolean(value)) {
-        printf("%s", json_is_true(value) ? "true" : "false");
+        vkf_print("%s", json_is_true(value) ? "true" : "false");
     }
 }
 
@@ -275,7 +277,7 @@ static void print_csv(const vkf_bench_report *report, const json_t *object)
         bool first = true;
         json_object_foreach((json_t *)object, key, value)
         {
-            printf("%s%s", first ? "" : ",", key);
+            vkf_print("%s%s", first ? "" : ",", key);
             first = false;
         }
         putchar('\n');

@@ -9,6 +9,7 @@
 #include "bench/file_watch.h"
 #include "command/commands.h"
 #include "command/session_context.h"
+#include "output/visible_text.h"
 #include "system/run_apart.h"
 
 typedef struct watch {
@@ -137,7 +138,7 @@ static void measure_save(watch *w, const vkf_bench_save *save)
 static bool wait_for_save(watch *w)
 {
     vkf_file_snapshot now = {0};
-    fprintf(stderr, "vkformer: watching %s; Ctrl-C ends\n", w->options->common.shader_dir);
+    vkf_print_on(stderr, "vkformer: watching %s; Ctrl-C ends\n", w->options->common.shader_dir);
     if (vkf_file_watch_wait(w->options->common.shader_dir, &w->files, stopped, &now) != VKF_FILES_CHANGED) {
         vkf_file_snapshot_free(&now);
         return false;

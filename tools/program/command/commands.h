@@ -9,7 +9,7 @@ enum vkf_exit_code {
     VKF_EXIT_BEYOND = 3, // a comparison found more than it allows
 };
 
-// argv[0] is the command's full name ("vkformer info"), because getopt's own messages begin with it; the arguments
+// argv[0] is the command's full name ("vkformer info"), which messages name as the place for help; the arguments
 // follow from argv[1]. getopt has not been used before. Each command returns an exit code.
 int vkf_cmd_info(int argc, char **argv);
 int vkf_cmd_inspect(int argc, char **argv);

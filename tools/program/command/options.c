@@ -13,6 +13,7 @@
 #include "command/described_device.h"
 #include "command/session_context.h"
 #include "kernel/variant_name.h"
+#include "output/visible_text.h"
 
 static const char *severity_name(vkf_severity severity)
 {
@@ -38,10 +39,23 @@ void vkf_print_as_rank(uint32_t rank)
     snprintf(rank_name, sizeof rank_name, "rank %u: ", rank);
 }
 
+static bool quiet;
+
+void vkf_be_quiet(void)
+{
+    quiet = true;
+}
+
+bool vkf_is_quiet(void)
+{
+    return quiet;
+}
+
 void vkf_print_message(void *user, vkf_severity severity, const char *message)
 {
     (void)user;
-    fprintf(stderr, "vkformer: %s: %s%s\n", severity_name(severity), rank_name, message);
+    if (!quiet || severity >= VKF_SEVERITY_ERROR)
+        vkf_print_on(stderr, "vkformer: %s: %s%s\n", severity_name(severity), rank_name, message);
 }
 
 static void print_formatted(vkf_severity severity, const char *format, va_list args)
@@ -333,6 +347,9 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
         return true;
     case VKF_OPT_VERBOSE:
         common->verbose = true;
+        return true;
+    case VKF_OPT_DEBUG:
+        common->debug = true;
         return true;
     default:
         return false;

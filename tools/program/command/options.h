@@ -31,7 +31,7 @@ typedef struct vkf_common_options {
     bool no_self_test;
     bool tune;
     bool validation;
-    bool verbose;
+    bool verbose, debug;
     bool timestamps;      // not an option: a command that reports GPU times sets it before it opens a context
     const char *counters; // not an option: what to count while dispatches run; NULL: nothing
     bool statistics;      // not an option: the command reports the compiler's statistics
@@ -57,13 +57,17 @@ enum vkf_common_option {
     VKF_OPT_NO_SELF_TEST,
     VKF_OPT_TUNE,
     VKF_OPT_ARITHMETIC,
-    VKF_OPT_HELP, // taken by vkf_command_run()
+    VKF_OPT_DEBUG,
+    VKF_OPT_QUIET, // this and help are taken by vkf_command_run()
+    VKF_OPT_HELP,
     VKF_OPT_OWN = 0x200,
 };
 
 // clang-format off
-// The one option of every command, as an entry of its `struct option` array.
-#define VKF_HELP_LONG_OPTION {"help", no_argument, NULL, VKF_OPT_HELP}
+// The options of every command, as entries of its `struct option` array.
+#define VKF_EVERY_LONG_OPTION                                     \
+    {"quiet", no_argument, NULL, VKF_OPT_QUIET},                  \
+    {"help", no_argument, NULL, VKF_OPT_HELP}
 
 // Entries for the array of a command with a device. The command adds its own entries and the closing {0}.
 #define VKF_COMMON_LONG_OPTIONS                                   \
@@ -74,46 +78,50 @@ enum vkf_common_option {
     {"no-cache", no_argument, NULL, VKF_OPT_NO_CACHE},            \
     {"validate", no_argument, NULL, VKF_OPT_VALIDATE},            \
     {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},              \
+    {"debug", no_argument, NULL, VKF_OPT_DEBUG},                  \
     {"shader-dir", required_argument, NULL, VKF_OPT_SHADER_DIR},  \
     {"variant", required_argument, NULL, VKF_OPT_VARIANT},        \
     {"no-self-test", no_argument, NULL, VKF_OPT_NO_SELF_TEST},    \
     {"tune", no_argument, NULL, VKF_OPT_TUNE},                    \
     {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},  \
-    VKF_HELP_LONG_OPTION
+    VKF_EVERY_LONG_OPTION
 // clang-format on
 
+// The part of a command's help that describes the options of every command; `blanks` widen the column of the options.
+#define VKF_EVERY_HELP(blanks)                                                          \
+    "  --quiet          " blanks "  print errors alone: no warnings, and no progress\n" \
+    "  -h, --help       " blanks "  print this\n"
+
 // The part of a command's help that describes the common options.
-#define VKF_COMMON_HELP                                                                            \
-    "Common options:\n"                                                                            \
-    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"               \
-    "                     discrete, integrated, virtual or cpu\n"                                  \
-    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"             \
-    "                     android-2025, roadmap-2026 or full (default), or than FILE.json says,\n" \
-    "                     of the Vulkan Profiles schema; #NAME behind it chooses a profile\n"      \
-    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"              \
-    "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"      \
-    "                     $XDG_CACHE_HOME/vkformer\n"                                              \
-    "  --no-cache         keep nothing between runs\n"                                             \
-    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"       \
-    "  --verbose          print informational messages\n"                                          \
-    "  --variant NAME     take the kernel of that name, or beginning of one, wherever it can\n"    \
-    "                     serve: gemm_tile, or gemm_tile.f32_f32_f32/small\n"                      \
-    "  --no-self-test     use kernels untested on a device that has not seen them yet\n"           \
-    "  --tune             measure the kernels for each weight's shape when it is first\n"          \
-    "                     loaded or used, for up to 20 s; the cache keeps what was found\n"        \
-    "  --arithmetic KIND  full (default); f16: f32 activations may be rounded to 16 bits for\n"    \
-    "                     matrix units; f16-sums: and short runs of products summed in f16\n"      \
-    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"          \
-    "  --help             print this\n"
+#define VKF_COMMON_HELP                                                                               \
+    "Common options:\n"                                                                               \
+    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"                  \
+    "                     discrete, integrated, virtual or cpu\n"                                     \
+    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"                \
+    "                     android-2025, roadmap-2026 or full (default), or than FILE.json says,\n"    \
+    "                     of the Vulkan Profiles schema; #NAME behind it chooses a profile\n"         \
+    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"                 \
+    "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"         \
+    "                     $XDG_CACHE_HOME/vkformer\n"                                                 \
+    "  --no-cache         keep nothing between runs\n"                                                \
+    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"          \
+    "  --verbose          print informational messages; --debug: and which kernel serves each step\n" \
+    "  --variant NAME     take the kernel of that name, or beginning of one, wherever it can\n"       \
+    "                     serve: gemm_tile, or gemm_tile.f32_f32_f32/small\n"                         \
+    "  --no-self-test     use kernels untested on a device that has not seen them yet\n"              \
+    "  --tune             measure the kernels for each weight's shape when it is first\n"             \
+    "                     loaded or used, for up to 20 s; the cache keeps what was found\n"           \
+    "  --arithmetic KIND  full (default); f16: f32 activations may be rounded to 16 bits for\n"       \
+    "                     matrix units; f16-sums: and short runs of products summed in f16\n"         \
+    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n" VKF_EVERY_HELP("")
 
 // False when memory is exhausted (message printed). vkf_common_free() must follow in either case, after the context was
 // destroyed.
 bool vkf_common_init(vkf_common_options *common);
 void vkf_common_free(vkf_common_options *common);
 
-// Takes one result of getopt_long other than VKF_OPT_HELP. False when the value is wrong (message printed), or when it
-// is not a common option, including '?', for which getopt has printed a message. The command then exits with
-// VKF_EXIT_USAGE.
+// Takes one result of getopt_long. False when the value is wrong (message printed), or when it is not a common option.
+// The command then exits with VKF_EXIT_USAGE.
 bool vkf_parse_common(int option, const char *value, vkf_common_options *common);
 
 // Opens a context as the options say. Errors have been printed. `common` must outlive the context.
@@ -132,6 +140,10 @@ bool vkf_parse_float(const char *option, const char *text, float min, float max,
 
 // The path must not be empty; *out_path points to the text itself.
 bool vkf_parse_path(const char *option, const char *text, const char **out_path);
+
+// From now on errors alone are printed, and no progress.
+void vkf_be_quiet(void);
+bool vkf_is_quiet(void);
 
 // Messages from now on say which rank they are from.
 void vkf_print_as_rank(uint32_t rank);

@@ -76,7 +76,9 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .mask_count = common->mask_count,
         .message = vkf_message_log_receive,
         .message_user = common->messages,
-        .min_severity = common->verbose ? VKF_SEVERITY_DEBUG : VKF_SEVERITY_WARNING,
+        .min_severity = common->debug     ? VKF_SEVERITY_DEBUG
+                        : common->verbose ? VKF_SEVERITY_INFO
+                                          : VKF_SEVERITY_WARNING,
         .shader_dir = common->shader_dir,
         .variant = common->variant,
         .precision = common->arithmetic,

@@ -43,13 +43,15 @@ static void print_help(const void *user)
         "  --sort ORDER         file (default): as stored in A, or where that is by names as most writers store\n"
         "                       them, by names with numbers as numbers; name: the same for any file; or error: the\n"
         "                       worst of its scale first\n"
-        "  -o, --output FORM    table (default), json (one object), jsonl (an object per tensor), or md\n"
-        "  --help               print this\n"
-        "\n"
-        "Columns: the largest |a - b|, where it is, and as a part of the scale; the root mean square of a - b over\n"
-        "that of b; the cosine of both as vectors; how many elements are beyond tolerance.\n"
-        "Exit codes: 0 all within tolerance, 1 failed (a bad file, or nothing to compare), 2 wrong command line,\n"
-        "3 a comparison found more than it allows: a tensor beyond tolerance, or of another shape.\n",
+        "  -o, --output FORM    table (default), json (one object), jsonl (an object per tensor), or "
+        "md\n" VKF_EVERY_HELP(
+            "  ") "\n"
+                  "Columns: the largest |a - b|, where it is, and as a part of the scale; the root mean square of a - "
+                  "b over\n"
+                  "that of b; the cosine of both as vectors; how many elements are beyond tolerance.\n"
+                  "Exit codes: 0 all within tolerance, 1 failed (a bad file, or nothing to compare), 2 wrong command "
+                  "line,\n"
+                  "3 a comparison found more than it allows: a tensor beyond tolerance, or of another shape.\n",
         stdout);
 }
 
@@ -129,7 +131,7 @@ static const struct option long_options[] = {
     {"complete", no_argument, NULL, OPT_COMPLETE},
     {"sort", required_argument, NULL, OPT_SORT},
     {"output", required_argument, NULL, OPT_OUTPUT},
-    VKF_HELP_LONG_OPTION,
+    VKF_EVERY_LONG_OPTION,
     {0},
 };
 

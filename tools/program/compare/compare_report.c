@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 #define FORMAT_VERSION 1
 #define DIGITS 12 // of numbers in JSON, because a cosine matters by how little it is below 1
@@ -138,14 +139,18 @@ static const char *cell_of(const row_text *row, int column)
     return cells[column];
 }
 
-// Names come from files, so control characters must not reach a terminal, nor may a bar end a cell in Markdown.
+// A bar would end a cell in Markdown.
 static void print_cell(const char *text, bool markdown)
 {
-    for (; *text; text++) {
-        if (markdown && (*text == '|' || *text == '\\'))
+    for (size_t run; markdown && *text; text += run) {
+        run = strcspn(text, "|\\");
+        if (run == 0) {
             putchar('\\');
-        putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+            run = 1;
+        }
+        vkf_print_name(text, run);
     }
+    vkf_print_name(text, strlen(text));
 }
 
 static void print_table_cell(const char *text, int column, int width)
@@ -155,12 +160,12 @@ static void print_table_cell(const char *text, int column, int width)
     if (column > 0 && (!last || *text))
         fputs("  ", stdout);
     if (columns[column].number)
-        printf("%*s", padding, "");
+        vkf_print("%*s", padding, "");
     print_cell(text, false);
     if (last)
         putchar('\n');
     else if (!columns[column].number)
-        printf("%*s", padding, "");
+        vkf_print("%*s", padding, "");
 }
 
 static void print_table(const vkf_compare_report *report)
@@ -190,7 +195,7 @@ static void print_markdown(const vkf_compare_report *report)
 {
     row_text row;
     for (int c = 0; c < COLUMN_COUNT; c++)
-        printf("| %s ", columns[c].title);
+        vkf_print("| %s ", columns[c].title);
     puts("|");
     for (int c = 0; c < COLUMN_COUNT; c++)
         fputs(columns[c].number ? "|---:" : "|---", stdout);
@@ -210,14 +215,14 @@ static void print_markdown(const vkf_compare_report *report)
 static void print_text(const vkf_compare_report *report, bool markdown)
 {
     const char *line_end = markdown ? "\n\n" : "\n";
-    printf("A: %s%sB, the reference: %s%s", report->tested_path, line_end, report->reference_path, line_end);
-    printf("tolerance: |a - b| <= %g * scale + %g * |b|, scale being the largest |b| of the tensor%s", report->atol,
-           report->rtol, line_end);
+    vkf_print("A: %s%sB, the reference: %s%s", report->tested_path, line_end, report->reference_path, line_end);
+    vkf_print("tolerance: |a - b| <= %g * scale + %g * |b|, scale being the largest |b| of the tensor%s", report->atol,
+              report->rtol, line_end);
     (markdown ? print_markdown : print_table)(report);
     if (markdown)
         putchar('\n');
-    printf("%zu of %zu tensors in both files, %zu failed%s", report->compared_count, report->count,
-           report->failed_count, line_end);
+    vkf_print("%zu of %zu tensors in both files, %zu failed%s", report->compared_count, report->count,
+              report->failed_count, line_end);
     if (!report->first_failed) {
         puts("all within tolerance");
         return;

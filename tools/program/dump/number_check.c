@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/visible_text.h"
+
 #define LARGEST_HALF 65504.0f
 
 void vkf_number_check_free(vkf_number_check *check)
@@ -115,7 +117,7 @@ bool vkf_number_check_take(void *user, const vkf_probe_output *output)
 static void print_note(FILE *out, const char *what, uint64_t count, uint64_t of)
 {
     if (count > 0)
-        fprintf(out, ", %" PRIu64 " of %" PRIu64 " %s", count, of, what);
+        vkf_print_on(out, ", %" PRIu64 " of %" PRIu64 " %s", count, of, what);
 }
 
 static void print_place(FILE *out, const vkf_number_check *check)
@@ -124,23 +126,23 @@ static void print_place(FILE *out, const vkf_number_check *check)
     for (uint32_t i = check->rank; i-- > 0; index /= check->shape[i])
         places[i] = index % check->shape[i];
     for (uint32_t i = 0; i < check->rank; i++)
-        fprintf(out, "%s%" PRIu64, i ? "," : "[", places[i]);
+        vkf_print_on(out, "%s%" PRIu64, i ? "," : "[", places[i]);
     fputs("] of [", out);
     for (uint32_t i = 0; i < check->rank; i++)
-        fprintf(out, "%s%u", i ? "," : "", check->shape[i]);
+        vkf_print_on(out, "%s%u", i ? "," : "", check->shape[i]);
     fputc(']', out);
 }
 
 void vkf_number_check_print(FILE *out, const vkf_number_check *check)
 {
-    fprintf(out, "%14s %14s  what\n", "smallest", "largest");
+    vkf_print_on(out, "%14s %14s  what\n", "smallest", "largest");
     for (size_t i = 0; i < check->count; i++) {
         const vkf_number_range *range = &check->ranges[i];
         if (range->largest >= range->smallest)
             fprintf(out, "%14.6g %14.6g  ", range->smallest, range->largest);
         else
-            fprintf(out, "%14s %14s  ", "-", "-");
-        fprintf(out, "%s (%s)", range->name, range->kernel);
+            vkf_print_on(out, "%14s %14s  ", "-", "-");
+        vkf_print_on(out, "%s (%s)", range->name, range->kernel);
         print_note(out, "NaN", range->nan_count, range->count);
         print_note(out, "infinite", range->inf_count, range->count);
         print_note(out, "beyond what 16 bits hold", range->beyond_half_count, range->count);
@@ -152,6 +154,6 @@ void vkf_number_check_print(FILE *out, const vkf_number_check *check)
     }
     fprintf(out, "the first that is not finite: %g at ", (double)check->first_value);
     print_place(out, check);
-    fprintf(out, ", %s (%s), output %" PRIu64 " of the run\n", check->ranges[check->first].name,
-            check->ranges[check->first].kernel, check->first_run + 1);
+    vkf_print_on(out, ", %s (%s), output %" PRIu64 " of the run\n", check->ranges[check->first].name,
+                 check->ranges[check->first].kernel, check->first_run + 1);
 }

@@ -8,6 +8,7 @@
 #include "output/file_output.h"
 #include "output/json_output.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "system/terminal.h"
 
 #define NPY_ALIGNMENT 64 // of the data, as NumPy's format requires
@@ -51,7 +52,7 @@ static bool write_json(const vkf_embed_state *state, FILE *stream)
         json_t *object = object_of(state, i);
         if (array)
             fputs(i == 0 ? "[" : ",\n", stream);
-        written = object && json_dumpf(object, stream, flags) == 0;
+        written = vkf_write_json(object, stream, flags);
         json_decref(object);
         if (!array)
             fputc('\n', stream);
@@ -137,9 +138,9 @@ bool vkf_embed_print_similarities(const vkf_embed_state *state)
         for (uint32_t j = 0; j < state->count; j++) {
             double similarity = similarity_of(state, i, j);
             if (isnan(similarity))
-                printf("%sundefined", j > 0 ? " " : "");
+                vkf_print("%sundefined", j > 0 ? " " : "");
             else
-                printf("%s%9.6f", j > 0 ? " " : "", similarity);
+                vkf_print("%s%9.6f", j > 0 ? " " : "", similarity);
         }
         putchar('\n');
     }

@@ -10,6 +10,7 @@
 #include "embed/embed_state.h"
 #include "input/line_reader.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 
 typedef struct hit {
     double similarity;
@@ -149,7 +150,7 @@ static bool rank_all(const vkf_embed_state *state, FILE *stream, ranking *rankin
 // Zeros in the text are printed like any other byte.
 static void print_line(const char *text, size_t size_bytes)
 {
-    (void)fwrite(text, 1, size_bytes, stdout);
+    vkf_print_text(text, size_bytes);
     putchar('\n');
 }
 

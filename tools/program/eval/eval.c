@@ -13,6 +13,7 @@
 #include "output/make_directories.h"
 #include "output/progress.h"
 #include "base/directories.h"
+#include "output/visible_text.h"
 
 // ---- command line
 
@@ -51,7 +52,7 @@ static void print_help(const void *user)
           "  --only KIND          leave out cases of other kinds; KIND is one of\n",
           stdout);
     for (size_t i = 0; i < vkf__eval_kind_count; i++)
-        printf("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name, i % 4 == 3 ? "\n" : "");
+        vkf_print("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name, i % 4 == 3 ? "\n" : "");
     fputs("\n" VKF_COMMON_HELP, stdout);
 }
 

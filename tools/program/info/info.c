@@ -6,6 +6,7 @@
 #include "command/session_context.h"
 #include "measure/device_counters.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 #include "tune/shape_list.h"
 
 typedef struct info_options {
@@ -147,23 +148,23 @@ static void print_device(const vkf_device_info *info)
     format_api_version(info->api_version, version);
     format_bytes(info->max_shared_memory_bytes, shared);
     format_bytes(info->max_storage_buffer_range_bytes, range);
-    printf("device %u: %s\n", info->index, info->name);
-    printf("  type             %s\n", type_name(info->type));
-    printf("  driver           %s%s%s\n", info->driver_name, info->driver_info[0] ? ", " : "", info->driver_info);
-    printf("  Vulkan           %s\n", version);
-    printf("  uuid             %s\n", uuid);
+    vkf_print("device %u: %s\n", info->index, info->name);
+    vkf_print("  type             %s\n", type_name(info->type));
+    vkf_print("  driver           %s%s%s\n", info->driver_name, info->driver_info[0] ? ", " : "", info->driver_info);
+    vkf_print("  Vulkan           %s\n", version);
+    vkf_print("  uuid             %s\n", uuid);
     printf("  subgroup         %u\n", info->subgroup_size);
-    printf("  workgroup        %u invocations, %s shared memory\n", info->max_workgroup_invocations, shared);
-    printf("  storage buffers  %u, of up to %s\n", info->max_storage_buffers, range);
+    vkf_print("  workgroup        %u invocations, %s shared memory\n", info->max_workgroup_invocations, shared);
+    vkf_print("  storage buffers  %u, of up to %s\n", info->max_storage_buffers, range);
     printf("  push constants   %u B\n", info->max_push_constant_bytes);
-    printf("  16-bit storage   %s\n", info->storage_16bit ? "yes" : "no");
-    printf("  fp16 arithmetic  %s\n", info->shader_float16 ? "yes" : "no");
-    printf("  timestamps       %s\n", info->timestamps ? "yes" : "no");
+    vkf_print("  16-bit storage   %s\n", info->storage_16bit ? "yes" : "no");
+    vkf_print("  fp16 arithmetic  %s\n", info->shader_float16 ? "yes" : "no");
+    vkf_print("  timestamps       %s\n", info->timestamps ? "yes" : "no");
     for (uint32_t i = 0; i < info->heap_count && i < VKF_MAX_MEMORY_HEAPS; i++) {
         char size[32];
         format_bytes(info->heap_size_bytes[i], size);
-        printf("  heap %-2u          %s, %s%s\n", i, size, info->heap_device_local[i] ? "device" : "host",
-               info->unified_memory ? ", unified" : "");
+        vkf_print("  heap %-2u          %s, %s%s\n", i, size, info->heap_device_local[i] ? "device" : "host",
+                  info->unified_memory ? ", unified" : "");
     }
 }
 
@@ -219,7 +220,7 @@ static void visit_kernel(void *user, const char *kernel, bool usable, const char
     else
         list->unusable++;
     if (list->print)
-        printf("    %-4s %-32s %s\n", usable ? "yes" : "no", kernel, why ? why : "");
+        vkf_print("    %-4s %-32s %s\n", usable ? "yes" : "no", kernel, why ? why : "");
     if (list->lines) {
         json_t *line = json_object();
         vkf_json_put_string(line, "name", kernel);
@@ -233,8 +234,8 @@ static void visit_choice(void *user, const vkf_choice *choice)
 {
     (void)user;
     const char *mark = choice->wanted ? "**" : choice->chosen ? "*" : choice->usable ? "" : "-";
-    printf("    %-2s %-6s %-42s %s%s", mark, choice->layout == VKF_LAYOUT_PANELS ? "panels" : "rows", choice->variant,
-           choice->why, choice->usable && !choice->tested ? ", not tested yet" : "");
+    vkf_print("    %-2s %-6s %-42s %s%s", mark, choice->layout == VKF_LAYOUT_PANELS ? "panels" : "rows",
+              choice->variant, choice->why, choice->usable && !choice->tested ? ", not tested yet" : "");
     printf(" (about %u registers, %u B shared)\n", choice->registers, choice->shared_bytes);
 }
 
@@ -263,12 +264,12 @@ static void print_choices(vkf_context *context, const vkf_tune_problem *problem)
     const char *const types[] = {vkf_dtype_name(problem->x), vkf_dtype_name(problem->weight),
                                  vkf_dtype_name(problem->out)};
     if (problem->kind == VKF_TUNE_ATTENTION)
-        printf("  attention, %u heads of width %u, %u queries, %u keys, types %s,%s,%s: ** chosen\n", problem->heads,
-               problem->k, problem->m, problem->n, types[0], types[1], types[2]);
+        vkf_print("  attention, %u heads of width %u, %u queries, %u keys, types %s,%s,%s: ** chosen\n", problem->heads,
+                  problem->k, problem->m, problem->n, types[0], types[1], types[2]);
     else
-        printf("  x (%u, %u) times a weight (%u, %u), types %s,%s,%s: * chosen for its layout, ** in the layout "
-               "wanted\n",
-               problem->m, problem->k, problem->n, problem->k, types[0], types[1], types[2]);
+        vkf_print("  x (%u, %u) times a weight (%u, %u), types %s,%s,%s: * chosen for its layout, ** in the layout "
+                  "wanted\n",
+                  problem->m, problem->k, problem->n, problem->k, types[0], types[1], types[2]);
     vkf_status status = vkf_tune_explain(context, problem, visit_choice, NULL);
     if (status != VKF_OK)
         vkf_print_error("the choice cannot be explained: %s", vkf_status_text(status));
@@ -279,7 +280,7 @@ static void print_as_text(const info_options *options, const vkf_device_info *in
 {
     print_device(info);
     if (!context) {
-        printf("  kernels          none, the device cannot be opened: %s\n", why_not);
+        vkf_print("  kernels          none, the device cannot be opened: %s\n", why_not);
         return;
     }
     kernel_list list = {0};

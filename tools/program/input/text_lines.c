@@ -9,6 +9,8 @@
 #include "output/xml_text.h"
 #include "text/code_point.h"
 
+#define SHOWN_WORD_BYTES 120
+
 static vkf_line_result read_line(vkf_text_source *source, vkf_text_line *line)
 {
     vkf_line_reader reader = {
@@ -104,22 +106,12 @@ static void word_around(const vkf_text_line *line, size_t at, size_t *out_start,
 static void warn_of_word(const vkf_text_source *source, const vkf_text_line *line, size_t start, size_t end,
                          uint64_t character)
 {
-    char word[121]; // cut between code points; control characters are replaced, because a terminal would obey them
-    size_t length = 0;
-    const char *stop = line->text + end;
-    for (const char *c = line->text + start; c < stop && length + 4 < sizeof word;) {
-        const char *from = c;
-        uint32_t code_point = vkf_utf8_next(&c, stop);
-        if (code_point == 0xfffd || code_point < 0x20) {
-            word[length++] = '?';
-        } else {
-            memcpy(word + length, from, (size_t)(c - from));
-            length += (size_t)(c - from);
-        }
-    }
-    word[length] = '\0';
-    vkf_print_warning("%s %" PRIu64 ", character %" PRIu64 ": '%s' is not in the vocabulary and is read as <unk>",
-                      source->unit, line->number, character, word);
+    const char *word = line->text + start, *stop = line->text + end, *shown = word;
+    for (const char *c = word; c < stop && c - word <= SHOWN_WORD_BYTES; vkf_utf8_next(&c, stop))
+        shown = c;
+    shown = stop - word <= SHOWN_WORD_BYTES ? stop : shown;
+    vkf_print_warning("%s %" PRIu64 ", character %" PRIu64 ": '%.*s' is not in the vocabulary and is read as <unk>",
+                      source->unit, line->number, character, (int)(shown - word), word);
 }
 
 // Walks through the text along its ids: an unknown token stands for one code point, any other for the bytes of its

@@ -7,6 +7,7 @@
 #include "inspect/inspect_embedding.h"
 #include "model/inspection.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 typedef struct inspect_options {
     vkf_common_options common;
@@ -246,24 +247,24 @@ static void print_value(const json_t *value)
     json_t *member;
     size_t i;
     if (json_is_string(value))
-        printf("%s", json_string_value(value));
+        vkf_print("%s", json_string_value(value));
     else if (json_is_integer(value))
         printf("%lld", (long long)json_integer_value(value));
     else if (json_is_boolean(value))
-        printf("%s", json_is_true(value) ? "yes" : "no");
+        vkf_print("%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_null(value))
         printf("-");
     else if (json_is_array(value))
         json_array_foreach(value, i, member)
         {
-            printf("%s", i > 0 ? ", " : "");
+            vkf_print("%s", i > 0 ? ", " : "");
             print_value(member);
         }
     else if (json_is_object(value)) {
         i = 0;
         json_object_foreach((json_t *)value, key, member)
         {
-            printf("%s%s ", i++ > 0 ? ", " : "", key);
+            vkf_print("%s%s ", i++ > 0 ? ", " : "", key);
             print_value(member);
         }
     }
@@ -275,7 +276,7 @@ static void print_text(json_t *object)
     json_t *value;
     json_object_foreach(object, key, value)
     {
-        printf("%-16s", key);
+        vkf_print("%-16s", key);
         print_value(value);
         putchar('\n');
     }

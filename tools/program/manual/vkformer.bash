@@ -1,13 +1,13 @@
 # Completion of vkformer(1) for bash.
 _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
-    local common="--device --caps --mask --cache --no-cache --validate --verbose --variant --no-self-test
+    local common="--device --caps --mask --cache --no-cache --validate --verbose --debug --quiet --variant --no-self-test
         --tune --arithmetic --shader-dir --help"
     local measuring="$common --dtype --json --no-roof --output --repetitions --settle --shapes --types --warmup --watch --watch-runs"
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect plan run embed quantize eval compare bench profile tokenize train tune shaders --help --version"
+        words="info inspect plan run embed quantize eval compare bench profile tokenize train tune shaders help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -87,8 +87,8 @@ _vkformer() {
     *)
         case $command in
         info) words="$common --json --counters --kernels --shape --types" ;;
-        tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
-        compare) words="--atol --rtol --only --complete --sort --output --help" ;;
+        tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --quiet --help" ;;
+        compare) words="--atol --rtol --only --complete --sort --output --quiet --help" ;;
         train)
             words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
                 --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
@@ -104,9 +104,9 @@ _vkformer() {
         plan)
             words="--chip --list-chips --calibrate --peer --ranks --dtype --quantize --batch --prompt --context
                 --json
-                --caps --mask --variant --arithmetic --verbose --help"
+                --caps --mask --variant --arithmetic --verbose --quiet --help"
             ;;
-        quantize) words="--type --adapter --help" ;;
+        quantize) words="--type --adapter --quiet --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --settle --by --no-roof --overhead
                 --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 json_t *vkf_counter_json(const vkf_counter *counter)
 {
@@ -29,6 +30,6 @@ void vkf_print_counters(FILE *out, const vkf_context *context)
     const vkf_counter *counters;
     uint32_t count = vkf_context_counters(context, &counters);
     for (uint32_t i = 0; i < count; i++)
-        fprintf(out, "    %-40s %-8s %s: %s\n", counters[i].name, counters[i].unit, counters[i].category,
-                counters[i].description);
+        vkf_print_on(out, "    %-40s %-8s %s: %s\n", counters[i].name, counters[i].unit, counters[i].category,
+                     counters[i].description);
 }

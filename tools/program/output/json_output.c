@@ -5,6 +5,18 @@
 #include <stdio.h>
 
 #include "command/options.h"
+#include "output/visible_text.h"
+
+// jansson escapes what JSON demands, which leaves U+007F to U+009F. It passes whole characters.
+static int write_part(const char *text, size_t size_bytes, void *stream)
+{
+    return vkf_write_visible(stream, text, size_bytes) ? 0 : -1;
+}
+
+bool vkf_write_json(const json_t *value, FILE *stream, size_t flags)
+{
+    return value && json_dump_callback(value, write_part, stream, flags) == 0;
+}
 
 bool vkf_print_json(json_t *value)
 {
@@ -13,7 +25,7 @@ bool vkf_print_json(json_t *value)
 
 bool vkf_print_json_digits(json_t *value, unsigned digits)
 {
-    bool printed = value && json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(digits)) == 0;
+    bool printed = vkf_write_json(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(digits));
     json_decref(value);
     if (!printed) {
         vkf_print_error("the result could not be written as JSON");

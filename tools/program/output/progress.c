@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "command/options.h"
+#include "output/visible_text.h"
 #include "system/terminal.h"
 
 #define SILENT_MS 1000.0
@@ -16,7 +18,13 @@ double vkf_now_ms(void)
 
 vkf_progress vkf_progress_start(const char *task)
 {
-    return (vkf_progress){.task = task, .terminal = vkf_is_terminal(VKF_STANDARD_ERROR), .start_ms = vkf_now_ms()};
+    return (vkf_progress){
+        .task = task, .terminal = !vkf_is_quiet() && vkf_is_terminal(VKF_STANDARD_ERROR), .start_ms = vkf_now_ms()};
+}
+
+static void clear_line(void)
+{
+    fputs("\r\033[K", stderr);
 }
 
 bool vkf_progress_show(void *user, uint32_t done, uint32_t total, const char *what)
@@ -27,12 +35,13 @@ bool vkf_progress_show(void *user, uint32_t done, uint32_t total, const char *wh
         return true;
     progress->last_ms = now_ms;
     progress->shown = true;
-    fprintf(stderr, "\r\033[K%s", progress->task);
+    clear_line();
+    vkf_print_on(stderr, "%s", progress->task);
     if (total > 0)
         fprintf(stderr, " %u of %u", done, total);
     else
         fprintf(stderr, " %u", done);
-    fprintf(stderr, "%s%.60s", what ? ": " : "", what ? what : "");
+    vkf_print_on(stderr, "%s%.60s", what ? ": " : "", what ? what : "");
     fflush(stderr);
     return true;
 }
@@ -40,6 +49,6 @@ bool vkf_progress_show(void *user, uint32_t done, uint32_t total, const char *wh
 void vkf_progress_end(vkf_progress *progress)
 {
     if (progress->shown)
-        fprintf(stderr, "\r\033[K");
+        clear_line();
     progress->shown = false;
 }

@@ -64,7 +64,7 @@ static void print_help(const void *user)
         "\n"
         "Common options that a plan follows:\n"
         "  --caps PROFILE     --mask NAME[=VAL]  --variant NAME  --arithmetic KIND  --verbose\n"
-        "  --help             print this; vkformer info --help describes these\n",
+        "                     (vkformer info --help describes these)\n" VKF_EVERY_HELP(""),
         stdout);
 }
 
@@ -136,7 +136,7 @@ static const struct option long_options[] = {
     {"variant", required_argument, NULL, VKF_OPT_VARIANT},
     {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},
     {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},
-    VKF_HELP_LONG_OPTION,
+    VKF_EVERY_LONG_OPTION,
     {0},
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "output/json_output.h"
+#include "output/visible_text.h"
 #include "plan/plan_chip.h"
 
 static const vkf_peer_model llama_7b = {"llama 7B", 32, 4096, 32, 32, 128, 11008, 32000, 0};
@@ -100,8 +101,9 @@ static json_t *row_json(const vkf_calibration *c, double estimated)
 
 static void print_row(const vkf_calibration *c, double estimated)
 {
-    printf("%-10s %-10s  %-31s %9.1f %9.1f %5.2f  %s%s%s\n", c->chip, c->run.model->name, kind_of(c), c->published,
-           estimated, estimated / c->published, c->source, c->unseen ? "; not seen: " : "", c->unseen ? c->unseen : "");
+    vkf_print("%-10s %-10s  %-31s %9.1f %9.1f %5.2f  %s%s%s\n", c->chip, c->run.model->name, kind_of(c), c->published,
+              estimated, estimated / c->published, c->source, c->unseen ? "; not seen: " : "",
+              c->unseen ? c->unseen : "");
 }
 
 bool vkf_calibration_print(bool json)
@@ -109,7 +111,7 @@ bool vkf_calibration_print(bool json)
     json_t *list = json ? json_array() : NULL;
     bool opened = true;
     if (!json)
-        printf(
+        vkf_print(
             "ggml's Vulkan backend, tokens per second: a prompt of 512, or a token of 128. Published by others, and\n"
             "estimated for the dispatches of that backend.\n\n%-10s %-10s  %-31s %9s %9s %5s  %s\n",
             "chip", "model", "run", "published", "estimated", "ratio", "source");

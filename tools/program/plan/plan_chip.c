@@ -9,6 +9,7 @@
 #include "command/described_device.h"
 #include "command/options.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 #include "plan/embedded_chips.h"
 
 // X(member, unit, required): the members of "speed" in the object "vkformer" of a description.
@@ -169,7 +170,7 @@ bool vkf_plan_list_chips(bool json)
         vkf_json_put_string(entry, "chip", vkf_embedded_chips[i].name);
         vkf_json_put_string(entry, "device", label_of(root));
         if (!json)
-            printf("%-12s %s\n", vkf_embedded_chips[i].name, label_of(root));
+            vkf_print("%-12s %s\n", vkf_embedded_chips[i].name, label_of(root));
         json_array_append_new(list, entry);
         json_decref(root);
     }

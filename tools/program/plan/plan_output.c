@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/visible_text.h"
+
 const vkf_plan_constant vkf_plan_constants[VKF_PLAN_CONSTANT_COUNT] = {
     {"matrix_share", VKF_PLAN_MATRIX_SHARE, "of the peak of matrix units that products reach"},
     {"subgroup_share", VKF_PLAN_SUBGROUP_SHARE, "of their peak with the fastest sums, where subgroups feed them"},
@@ -47,25 +49,25 @@ static void print_row(const vkf_plan_row *row, const vkf_plan_chip *chip)
     const vkf_planned_dispatch *d = &row->dispatch;
     vkf_plan_format_problem(d, problem, sizeof problem);
     (void)snprintf(kernel, sizeof kernel, "%s/%s", d->kernel, d->config);
-    printf("  %-26.26s %4u  %-20s %-46s %8.0f %4u", row->label, row->count, problem, kernel, row->workgroups,
-           d->local_size);
+    vkf_print("  %-26.26s %4u  %-20s %-46s %8.0f %4u", row->label, row->count, problem, kernel, row->workgroups,
+              d->local_size);
     if (chip->has_speed)
-        printf(" %7.2f %9.1f %9.1f  %s", row->workgroups / chip->speed.cores, row->cost.bytes_in_flight / 1024,
-               row->total_s * 1e6, vkf_plan_limit_name(row));
+        vkf_print(" %7.2f %9.1f %9.1f  %s", row->workgroups / chip->speed.cores, row->cost.bytes_in_flight / 1024,
+                  row->total_s * 1e6, vkf_plan_limit_name(row));
     putchar('\n');
 }
 
 static void print_run(const vkf_plan_report *report, const vkf_plan_run *run)
 {
-    printf("\n%s: %u dispatches, %u of them after a barrier; %.2f GFLOP, %.1f MB\n", run->what, run->dispatches,
-           run->barriers, run->flops / 1e9, run->bytes / 1e6);
-    printf("  %-26s %4s  %-20s %-46s %8s %4s%s\n", "dispatch", "n", "problem", "kernel", "groups", "size",
-           report->chip->has_speed ? "  /core   KiB/way        us  by" : "");
+    vkf_print("\n%s: %u dispatches, %u of them after a barrier; %.2f GFLOP, %.1f MB\n", run->what, run->dispatches,
+              run->barriers, run->flops / 1e9, run->bytes / 1e6);
+    vkf_print("  %-26s %4s  %-20s %-46s %8s %4s%s\n", "dispatch", "n", "problem", "kernel", "groups", "size",
+              report->chip->has_speed ? "  /core   KiB/way        us  by" : "");
     for (size_t i = 0; i < run->row_count; i++)
         print_row(&run->rows[i], report->chip);
     if (report->chip->has_speed)
-        printf("  estimate: %.3f ms for a %s, submission included; %.3f ms at the roof, %.0f %% of it\n",
-               run->total_s * 1e3, run->what, run->roof_s * 1e3, 100 * run->roof_s / run->total_s);
+        vkf_print("  estimate: %.3f ms for a %s, submission included; %.3f ms at the roof, %.0f %% of it\n",
+                  run->total_s * 1e3, run->what, run->roof_s * 1e3, 100 * run->roof_s / run->total_s);
 }
 
 static void print_memory(const vkf_plan_report *report)
@@ -75,9 +77,9 @@ static void print_memory(const vkf_plan_report *report)
            (double)w->weights_bytes / 1048576, (double)s->activations_bytes / 1048576, (double)s->cache_bytes / 1048576,
            (double)s->control_bytes / 1048576, (double)s->weights_bytes / 1048576);
     for (uint32_t i = 0; i < w->heap_count; i++)
-        printf("heap %u           %.1f of %.1f MiB%s\n", i, (double)(w->heap_bytes[i] + s->heap_bytes[i]) / 1048576,
-               (double)report->device.heap_size_bytes[i] / 1048576,
-               report->device.heap_device_local[i] ? ", device-local" : "");
+        vkf_print("heap %u           %.1f of %.1f MiB%s\n", i, (double)(w->heap_bytes[i] + s->heap_bytes[i]) / 1048576,
+                  (double)report->device.heap_size_bytes[i] / 1048576,
+                  report->device.heap_device_local[i] ? ", device-local" : "");
 }
 
 static void print_ranks(const vkf_plan_report *report)
@@ -95,7 +97,7 @@ static void print_ranks(const vkf_plan_report *report)
 static void print_assumption(void *user, const char *key, double value, const char *unit, const char *source)
 {
     (void)user;
-    printf("  %-22s %10.4g %-8s %s\n", key, value, unit, source);
+    vkf_print("  %-22s %10.4g %-8s %s\n", key, value, unit, source);
 }
 
 static void print_assumptions(const vkf_plan_report *report)
@@ -117,10 +119,10 @@ static void print_assumptions(const vkf_plan_report *report)
 
 void vkf_plan_print_text(const vkf_plan_report *report)
 {
-    printf("model            %s, %s%s%s\n", report->model, report->precision, report->quantization ? ", " : "",
-           report->quantization ? report->quantization : "");
-    printf("chip             %s: %s, subgroups of %u\n", report->chip->name, report->device.name,
-           report->device.subgroup_size);
+    vkf_print("model            %s, %s%s%s\n", report->model, report->precision, report->quantization ? ", " : "",
+              report->quantization ? report->quantization : "");
+    vkf_print("chip             %s: %s, subgroups of %u\n", report->chip->name, report->device.name,
+              report->device.subgroup_size);
     printf("session          batch %u, prompt %u, context %u\n", report->batch, report->prompt, report->context);
     print_memory(report);
     print_ranks(report);

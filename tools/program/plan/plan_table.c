@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 static bool fits(const vkf_plan_report *report)
 {
@@ -31,17 +32,17 @@ static double tokens_per_s(const vkf_plan_report *report, size_t i, double total
 
 static void print_head(const vkf_plan_report *report)
 {
-    printf("estimated: %s, %s%s%s, batch %u, prompt %u, context %u\n\n%-10s %-40s %9s", report->model,
-           report->precision, report->quantization ? ", " : "", report->quantization ? report->quantization : "",
-           report->batch, report->prompt, report->context, "chip", "device", "GiB");
+    vkf_print("estimated: %s, %s%s%s, batch %u, prompt %u, context %u\n\n%-10s %-40s %9s", report->model,
+              report->precision, report->quantization ? ", " : "", report->quantization ? report->quantization : "",
+              report->batch, report->prompt, report->context, "chip", "device", "GiB");
     for (size_t i = 0; i < report->run_count; i++)
-        printf(" %6s t/s  of roof%s", report->runs[i].what, report->peer_s[i] > 0 ? "  ggml t/s   ours/its" : "");
+        vkf_print(" %6s t/s  of roof%s", report->runs[i].what, report->peer_s[i] > 0 ? "  ggml t/s   ours/its" : "");
     putchar('\n');
 }
 
 static void print_line(const vkf_plan_report *report)
 {
-    printf("%-10s %-40.40s %9.2f", report->chip->name, report->device.name, bytes_of(report) / 1073741824);
+    vkf_print("%-10s %-40.40s %9.2f", report->chip->name, report->device.name, bytes_of(report) / 1073741824);
     for (size_t i = 0; i < report->run_count; i++) {
         printf(" %10.1f %7.0f%%", tokens_per_s(report, i, report->runs[i].total_s),
                100 * report->runs[i].roof_s / report->runs[i].total_s);

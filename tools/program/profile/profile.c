@@ -123,11 +123,11 @@ static bool write_to(FILE *out, const json_t *document, vkf_profile_format forma
         return vkf_profile_print_html(out, document);
     case VKF_PROFILE_AS_TRACE:
         trace = vkf_profile_trace(document);
-        done = trace && json_dumpf(trace, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) == 0;
+        done = vkf_write_json(trace, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
         json_decref(trace);
         break;
     case VKF_PROFILE_AS_JSON:
-        done = json_dumpf(document, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;
+        done = vkf_write_json(document, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
         break;
     }
     fputc('\n', out);

@@ -2,6 +2,7 @@
 #include "profile/profile_counters.h"
 
 #include "measure/device_counters.h"
+#include "output/visible_text.h"
 
 bool vkf_profile_counter_value(const json_t *document, vkf_profile_by by, const vkf_profile_group *group, size_t index,
                                double *out_value)
@@ -29,14 +30,14 @@ static void print_group(FILE *out, const json_t *document, vkf_profile_by by, co
 {
     const json_t *counter, *counters = json_object_get(document, "counters");
     size_t i;
-    fprintf(out, "%s%s%s%s%s\n", group->part[0] ? group->part : group->submission, group->label[0] ? " " : "",
-            group->label, group->kernel[0] ? " " : "", group->kernel);
+    vkf_print_on(out, "%s%s%s%s%s\n", group->part[0] ? group->part : group->submission, group->label[0] ? " " : "",
+                 group->label, group->kernel[0] ? " " : "", group->kernel);
     json_array_foreach(counters, i, counter)
     {
         double value;
         if (vkf_profile_counter_value(document, by, group, i, &value))
-            fprintf(out, "  %-40s %16.6g %s\n", json_string_value(json_object_get(counter, "name")), value,
-                    json_string_value(json_object_get(counter, "unit")));
+            vkf_print_on(out, "  %-40s %16.6g %s\n", json_string_value(json_object_get(counter, "name")), value,
+                         json_string_value(json_object_get(counter, "unit")));
     }
 }
 

@@ -1,4 +1,5 @@
 // Writes a profile as CSV.
+#include "output/visible_text.h"
 #include "profile/profile_output.h"
 
 // Labels, kernels and the like are names without commas or quotes, so nothing needs escaping.
@@ -16,14 +17,14 @@ void vkf_profile_print_csv(FILE *out, const json_t *document)
     {
         const json_t *bound = json_object_get(row, "bound"), *gpu_ns = json_object_get(row, "gpu_ns");
         for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
-            fprintf(out, "%s%s", t ? "," : "", json_string_value(json_object_get(row, texts[t])));
+            vkf_print_on(out, "%s%s", t ? "," : "", json_string_value(json_object_get(row, texts[t])));
         for (size_t n = 0; n < sizeof numbers / sizeof numbers[0]; n++) {
             const json_t *value = json_object_get(row, numbers[n]);
             fputc(',', out);
             if (json_is_number(value))
                 fprintf(out, "%.9g", json_number_value(value));
         }
-        fprintf(out, ",%s", json_is_string(bound) ? json_string_value(bound) : "");
+        vkf_print_on(out, ",%s", json_is_string(bound) ? json_string_value(bound) : "");
         for (size_t s = 0; s < sizeof samples / sizeof samples[0]; s++)
             fprintf(out, ",%.9g", json_number_value(json_object_get(gpu_ns, samples[s])));
         fputc('\n', out);

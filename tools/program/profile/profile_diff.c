@@ -5,6 +5,7 @@
 
 #include "command/options.h"
 #include "measure/sample_stats.h"
+#include "output/visible_text.h"
 #include "profile/profile_output.h"
 
 // A dispatch with a smaller share of its run cannot fail the comparison by itself, but the sum of all can.
@@ -64,7 +65,7 @@ static const char *verdict(const change *c)
 static void print_ms(FILE *out, double ns)
 {
     if (ns < 0)
-        fprintf(out, "%10s ", "-");
+        vkf_print_on(out, "%10s ", "-");
     else
         fprintf(out, "%10.3f ", ns * 1e-6);
 }
@@ -76,8 +77,9 @@ static void print_change(FILE *out, const change *c)
     if (in_both(c) && c->before_ns > 0)
         fprintf(out, "%7.3f %6.1f%% ", c->after_ns / c->before_ns, 100 * c->noise_ns / c->before_ns);
     else
-        fprintf(out, "%7s %7s ", "-", "-");
-    fprintf(out, "%-7s %s%s%s\n", verdict(c), c->part[0] ? c->part : c->submission, c->label[0] ? " " : "", c->label);
+        vkf_print_on(out, "%7s %7s ", "-", "-");
+    vkf_print_on(out, "%-7s %s%s%s\n", verdict(c), c->part[0] ? c->part : c->submission, c->label[0] ? " " : "",
+                 c->label);
 }
 
 static int larger_difference(const void *left, const void *right)
@@ -123,7 +125,7 @@ static bool too_slow(const change *c, double total_ns, double fail_above)
 static bool print_list(FILE *out, const change *total, const change *list, size_t count, double fail_above)
 {
     bool passes = !too_slow(total, total->before_ns, fail_above);
-    fprintf(out, "%10s %10s %7s %7s %-7s what\n", "before ms", "after ms", "ratio", "noise", "");
+    vkf_print_on(out, "%10s %10s %7s %7s %-7s what\n", "before ms", "after ms", "ratio", "noise", "");
     print_change(out, total);
     for (size_t i = 0; i < count; i++) {
         print_change(out, &list[i]);

@@ -1,6 +1,7 @@
 // Prints a profile as a table for a terminal.
 
 #include "measure/settle.h"
+#include "output/visible_text.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_output.h"
 
@@ -31,12 +32,12 @@ static void print_subject(FILE *out, const json_t *document)
     json_object_foreach((json_t *)subject, key, value)
     {
         if (json_is_string(value))
-            fprintf(out, "%s%s %s", first ? "" : ", ", key, json_string_value(value));
+            vkf_print_on(out, "%s%s %s", first ? "" : ", ", key, json_string_value(value));
         else if (json_is_integer(value))
-            fprintf(out, "%s%s %lld", first ? "" : ", ", key, (long long)json_integer_value(value));
+            vkf_print_on(out, "%s%s %lld", first ? "" : ", ", key, (long long)json_integer_value(value));
         first = first && json_is_null(value);
     }
-    fprintf(out, "\n%s, %s %s\n", string(device, "name"), string(device, "driver"), string(device, "driver_info"));
+    vkf_print_on(out, "\n%s, %s %s\n", string(device, "name"), string(device, "driver"), string(device, "driver_info"));
 }
 
 // The sum of the submissions' medians.
@@ -58,13 +59,14 @@ static void print_host(FILE *out, const json_t *document, double gpu_ns)
             json_array_size(json_object_get(json_object_get(document, "wall_ns"), "runs")), wall_ns * 1e-6);
     if (gpu_ns > 0)
         fprintf(out, ", of it on the device %.3f ms", gpu_ns * 1e-6);
-    fprintf(out, "%s\n", json_is_false(json_object_get(document, "settled")) ? vkf_settled_mark(VKF_SETTLED_NO) : "");
+    vkf_print_on(out, "%s\n",
+                 json_is_false(json_object_get(document, "settled")) ? vkf_settled_mark(VKF_SETTLED_NO) : "");
     if (host_ns > 0)
         fprintf(out, "without profiler and timestamps %.3f ms: profiling takes %+.1f %%\n", host_ns * 1e-6,
                 100 * (wall_ns / host_ns - 1));
-    fprintf(out, "\n%-12s %6s %12s %12s %12s %12s\n", "submission", "calls", "write ms", "submit ms", "wait ms",
-            "GPU ms");
-    json_array_foreach(submissions, i, submission) fprintf(
+    vkf_print_on(out, "\n%-12s %6s %12s %12s %12s %12s\n", "submission", "calls", "write ms", "submit ms", "wait ms",
+                 "GPU ms");
+    json_array_foreach(submissions, i, submission) vkf_print_on(
         out, "%-12s %6.0f %12.3f %12.3f %12.3f %12.3f\n", string(submission, "name"), number(submission, "calls"),
         median(submission, "update_ns") * 1e-6, median(submission, "submit_ns") * 1e-6,
         median(submission, "wait_ns") * 1e-6, median(submission, "gpu_ns") * 1e-6);
@@ -80,19 +82,19 @@ static void print_roof(FILE *out, const json_t *roofs, const vkf_profile_group *
     const vkf_bench_cost cost = {group->flops, group->bytes_read, group->bytes_written};
     const char *bound;
     if (!json_is_object(roofs) || group->median_ns <= 0) {
-        fprintf(out, " %6s %-8s", "-", "");
+        vkf_print_on(out, " %6s %-8s", "-", "");
         return;
     }
     double fraction = vkf_profile_roof(&measured, &cost, group->median_ns, &bound);
-    fprintf(out, " %5.1f%% %-8s", 100 * fraction, bound);
+    vkf_print_on(out, " %5.1f%% %-8s", 100 * fraction, bound);
 }
 
 // In each run the times of dispatches add up to the whole, but their medians need not.
 static void print_rest(FILE *out, double gpu_ns, double dispatches_ns)
 {
     if (gpu_ns > 0)
-        fprintf(out, "%10.3f %7s %5.1f%% %42s difference of medians\n", (gpu_ns - dispatches_ns) * 1e-6, "",
-                100 * (1 - dispatches_ns / gpu_ns), "");
+        vkf_print_on(out, "%10.3f %7s %5.1f%% %42s difference of medians\n", (gpu_ns - dispatches_ns) * 1e-6, "",
+                     100 * (1 - dispatches_ns / gpu_ns), "");
 }
 
 static void print_group(FILE *out, const json_t *document, const vkf_profile_group *group, double total_ns)
@@ -107,7 +109,7 @@ static void print_group(FILE *out, const json_t *document, const vkf_profile_gro
                                  group->config};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i][0])
-            fprintf(out, "%s%s", i == 3 ? "/" : " ", names[i]);
+            vkf_print_on(out, "%s%s", i == 3 ? "/" : " ", names[i]);
     fputc('\n', out);
 }
 
@@ -120,8 +122,8 @@ bool vkf_profile_print_table(FILE *out, const json_t *document, vkf_profile_by b
     print_subject(out, document);
     double gpu_ns = device_ns(document);
     print_host(out, document, gpu_ns);
-    fprintf(out, "\n%10s %7s %6s %6s %8s %8s %6s %-8s what\n", "GPU ms", "iqr", "share", "calls", "GFLOP/s", "GB/s",
-            "roof", "bound");
+    vkf_print_on(out, "\n%10s %7s %6s %6s %8s %8s %6s %-8s what\n", "GPU ms", "iqr", "share", "calls", "GFLOP/s",
+                 "GB/s", "roof", "bound");
     for (size_t i = 0; i < groups.count; i++)
         print_group(out, document, &groups.list[i], gpu_ns);
     print_rest(out, gpu_ns, groups.total_ns);

@@ -25,6 +25,7 @@
 #include "model/weight_blocks.h"
 #include "output/file_output.h"
 #include "output/progress.h"
+#include "output/visible_text.h"
 
 #define COPY_BYTES ((size_t)1 << 20)     // how much of a file is copied at once
 #define PIECE_ELEMENTS ((size_t)1 << 18) // of a tensor that is converted
@@ -52,14 +53,15 @@ static void print_help(const void *user)
         "  --type TYPE    q8: 8.5 bits to a weight (default); q4: 4.5 bits; same: the types of MODEL,\n"
         "                 to merge an adapter\n"
         "  --adapter DIR  merge the LoRA adapter in DIR, as PEFT saves it, into the weights first\n"
-        "  --help         print this\n",
+        "  --quiet        print errors alone: no warnings, and no progress\n"
+        "  -h, --help     print this\n",
         stdout);
 }
 
 static const struct option long_options[] = {
     {"type", required_argument, NULL, OPT_TYPE},
     {"adapter", required_argument, NULL, OPT_ADAPTER},
-    VKF_HELP_LONG_OPTION,
+    VKF_EVERY_LONG_OPTION,
     {0},
 };
 
@@ -463,10 +465,10 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
     VKF_TRY(write_directory(&p, options, out.temporary));
     VKF_TRY(vkf__new_directory_commit(&out));
     if (options->same)
-        printf("%s: %zu tensors\n", options->out_directory, p.count);
+        vkf_print("%s: %zu tensors\n", options->out_directory, p.count);
     else
-        printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
-               vkf_dtype_name(p.dtype));
+        vkf_print("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
+                  vkf_dtype_name(p.dtype));
 fail:
     vkf__new_directory_discard(&out);
     plan_free(&p);

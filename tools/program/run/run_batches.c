@@ -1,11 +1,13 @@
 // vkformer run: passes batches of lines through the session.
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "measure/sample_stats.h"
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "run/run_state.h"
 
 #define STEADY_RUNS 5
@@ -81,7 +83,7 @@ static bool output_of(const run_state *state, const run_batch *batch, const vkf_
 static bool print_output(const run_state *state, const vkf_text_line *line, const char *output)
 {
     if (!state->options->json) {
-        fputs(output, stdout);
+        vkf_print_text(output, strlen(output));
         putchar('\n');
         return true;
     }

@@ -9,6 +9,7 @@
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "ranks/ranked.h"
 #include "run/run_defaults.h"
 #include "run/run_ranks.h"
@@ -159,7 +160,7 @@ static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t si
 {
     (void)user;
     (void)prompt;
-    fwrite(bytes, 1, size_bytes, stdout);
+    vkf_print_text(bytes, size_bytes);
     (void)vkf_flush_stdout();
     return true;
 }
@@ -288,7 +289,7 @@ static bool print_outputs(generation *g, uint32_t count)
             continue;
         }
         if (!streams(g) && continuation->text)
-            fwrite(continuation->text, 1, continuation->size_bytes, stdout);
+            vkf_print_text(continuation->text, continuation->size_bytes);
         putchar('\n');
     }
     (void)vkf_flush_stdout();
@@ -392,8 +393,8 @@ static bool run_lines(generation *g)
 
 static void print_rate(const char *what, uint64_t tokens, double ns)
 {
-    fprintf(stderr, "%-7s %8" PRIu64 " tokens %10.1f ms %10.1f tokens/s\n", what, tokens, ns / 1e6,
-            ns > 0 ? (double)tokens * 1e9 / ns : 0.0);
+    vkf_print_on(stderr, "%-7s %8" PRIu64 " tokens %10.1f ms %10.1f tokens/s\n", what, tokens, ns / 1e6,
+                 ns > 0 ? (double)tokens * 1e9 / ns : 0.0);
 }
 
 static void print_speed(const generation *g)

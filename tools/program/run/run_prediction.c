@@ -7,6 +7,7 @@
 
 #include "output/json_output.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "run/run_encoder.h"
 
 // ---- as text: the most probable result
@@ -23,14 +24,13 @@ static void print_text(const run_prediction *p, const json_t *object)
     size_t i;
     if (p->config.head == VKF_HEAD_SEQUENCE_CLASSIFICATION) {
         item = json_array_get(json_object_get(object, "labels"), 0);
-        printf("%s %.4f", string_in(item, "label"), json_real_value(json_object_get(item, "score")));
+        vkf_print("%s %.4f", string_in(item, "label"), json_real_value(json_object_get(item, "score")));
     }
     json_array_foreach(json_object_get(object, "tokens"), i, item)
-        printf("%s%s/%s", i > 0 ? " " : "", string_in(item, "word"), string_in(item, "entity"));
+        vkf_print("%s%s/%s", i > 0 ? " " : "", string_in(item, "word"), string_in(item, "entity"));
     json_array_foreach(json_object_get(object, "masks"), i, item)
-        printf("%s%s", i > 0 ? " " : "", string_in(json_array_get(item, 0), "token_str"));
-    fputs(string_in(json_object_get(object, "answer"), "answer"), stdout);
-    putchar('\n');
+        vkf_print("%s%s", i > 0 ? " " : "", string_in(json_array_get(item, 0), "token_str"));
+    vkf_print("%s\n", string_in(json_object_get(object, "answer"), "answer"));
 }
 
 // Prints and releases the object. False: the reason has been printed.

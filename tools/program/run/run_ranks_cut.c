@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "output/visible_text.h"
 #include "ranks/cut_plan.h"
 #include "run/run_ranks.h"
 
@@ -78,8 +79,8 @@ static void print_parts(const run_ranks *ranks, const rank_facts *facts)
         const vkf_cut_part *part = &ranks->parts[i];
         const double mib = (double)part->bytes / (1024.0 * 1024.0);
         if (part->count > 0)
-            fprintf(stderr, "rank %u: layers %u to %u, %.1f MiB with %u batches under way, %s\n", i, part->first,
-                    part->first + part->count - 1, mib, ranks->batches, facts[i].name);
+            vkf_print_on(stderr, "rank %u: layers %u to %u, %.1f MiB with %u batches under way, %s\n", i, part->first,
+                         part->first + part->count - 1, mib, ranks->batches, facts[i].name);
         else
             fprintf(stderr, "rank %u: no layers\n", i);
     }
@@ -102,7 +103,7 @@ static bool cut(const run_options *options, vkf_context *context, const rank_fac
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be cut: %s", options->model_directory, vkf_status_text(status));
     const bool done = status == VKF_OK && vkf_cut_layers(&model, of, ranks->of.size, ranks->parts);
-    if (done && options->common.verbose)
+    if (done && (options->common.verbose || options->common.debug))
         print_parts(ranks, facts);
     free(of);
     return done;

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "command/options.h"
+#include "output/visible_text.h"
 
 static void print_row(const char *what, double ms, const char *note)
 {
-    fprintf(stderr, "  %-24s %10.3f ms%s%s\n", what, ms, note[0] ? "   " : "", note);
+    vkf_print_on(stderr, "  %-24s %10.3f ms%s%s\n", what, ms, note[0] ? "   " : "", note);
 }
 
 bool vkf_run_timing_print_gpu(const char *heading, vkf_session *session)
@@ -22,7 +23,7 @@ bool vkf_run_timing_print_gpu(const char *heading, vkf_session *session)
     }
     if (status == VKF_OK) {
         double total_ms = 0;
-        fprintf(stderr, "%s\n", heading);
+        vkf_print_on(stderr, "%s\n", heading);
         for (uint32_t i = 0; i < count; i++) {
             print_row(timings[i].label, timings[i].gpu_ns * 1e-6, "");
             total_ms += timings[i].gpu_ns * 1e-6;

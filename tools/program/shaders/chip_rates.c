@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/visible_text.h"
+
 #define UNITS(fma, packed, dot, matrix, matrix_f16, matrix_i8)                                                      \
     {                                                                                                               \
         [ASM_UNIT_FMA] = (fma), [ASM_UNIT_PACKED] = (packed), [ASM_UNIT_DOT] = (dot), [ASM_UNIT_MATRIX] = (matrix), \
@@ -66,5 +68,5 @@ const chip_rates *chip_rates_find(const char *name, const char *device)
 void chip_rates_list(void)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        fprintf(stderr, "%-8s of a %s: %s\n", table[i].name, table[i].core, table[i].source);
+        vkf_print_on(stderr, "%-8s of a %s: %s\n", table[i].name, table[i].core, table[i].source);
 }

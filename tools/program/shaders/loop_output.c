@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 typedef char cell[24];
 
@@ -111,9 +112,9 @@ void loop_print_head(bool markdown)
              "shared B/multiply-add | barriers | other | delay | of the roof | bound by | default for |\n"
              "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|");
     else
-        printf("%-44s %6s %5s %6s %6s %6s %6s %6s %7s %4s %5s %5s %5s %-13s  %s\n", "kernel", "matrix", "fma", "m-adds",
-               "B/load", "flight", "shared", "B/sh.", "B/m-add", "bar.", "other", "delay", "roof", "bound by",
-               "default for");
+        vkf_print("%-44s %6s %5s %6s %6s %6s %6s %6s %7s %4s %5s %5s %5s %-13s  %s\n", "kernel", "matrix", "fma",
+                  "m-adds", "B/load", "flight", "shared", "B/sh.", "B/m-add", "bar.", "other", "delay", "roof",
+                  "bound by", "default for");
 }
 
 static const char *real_cell(double value, const char *format, cell out)
@@ -130,8 +131,8 @@ void loop_print_row(bool markdown, const char *name, const loop_reading *reading
     const loop_figures *f = &reading->figures;
     cell bytes, shared, per, share, delay;
     if (!reading->read) {
-        printf(markdown ? "| %s | %s%s |\n" : "%-44s %s  %s\n", name, reading->status,
-               markdown ? " | | | | | | | | | | | | | " : default_for);
+        vkf_print(markdown ? "| %s | %s%s |\n" : "%-44s %s  %s\n", name, reading->status,
+                  markdown ? " | | | | | | | | | | | | | " : default_for);
         return;
     }
     real_cell(ratio(f->feed_bytes, f->feed_loads), "%.3g", bytes);
@@ -139,11 +140,11 @@ void loop_print_row(bool markdown, const char *name, const loop_reading *reading
     real_cell(shared_per_multiply_add(f), "%.3g", per);
     real_cell(reading->reaches ? 100 * reading->reach.share : -1, "%.0f %%", share);
     real_cell(f->delay > 0 ? (double)f->delay : -1, "%.0f", delay);
-    printf(markdown ? "| %s | %" PRIu32 " | %" PRIu32 " | %.0f | %s | %" PRIu32 " | %" PRIu32 " | %s | %s | %" PRIu32
-                      " | %" PRIu32 " | %s | %s | %s | %s |\n"
-                    : "%-44s %6" PRIu32 " %5" PRIu32 " %6.0f %6s %6" PRIu32 " %6" PRIu32 " %6s %7s %4" PRIu32
-                      " %5" PRIu32 " %5s %5s %-13s  %s\n",
-           name, f->counts[ASM_MATRIX], f->counts[ASM_FMA], loop_multiply_adds(f), bytes, f->feed_in_flight,
-           f->counts[ASM_SHARED_LOAD], shared, per, f->feed_barriers, f->counts[ASM_OTHER], delay, share,
-           reading->reaches ? loop_bound_name(reading->reach.bound) : "-", default_for);
+    vkf_print(markdown ? "| %s | %" PRIu32 " | %" PRIu32 " | %.0f | %s | %" PRIu32 " | %" PRIu32 " | %s | %s | %" PRIu32
+                         " | %" PRIu32 " | %s | %s | %s | %s |\n"
+                       : "%-44s %6" PRIu32 " %5" PRIu32 " %6.0f %6s %6" PRIu32 " %6" PRIu32 " %6s %7s %4" PRIu32
+                         " %5" PRIu32 " %5s %5s %-13s  %s\n",
+              name, f->counts[ASM_MATRIX], f->counts[ASM_FMA], loop_multiply_adds(f), bytes, f->feed_in_flight,
+              f->counts[ASM_SHARED_LOAD], shared, per, f->feed_barriers, f->counts[ASM_OTHER], delay, share,
+              reading->reaches ? loop_bound_name(reading->reach.bound) : "-", default_for);
 }

@@ -10,6 +10,7 @@
 #include "command/commands.h"
 #include "command/options.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 static const struct {
     const char *name;
@@ -187,7 +188,7 @@ static void print_figure(const vkf_shader_difference *d, size_t figure, bool fir
     figure_text(d->after[figure], after);
     if (d->before[figure] > 0 && d->after[figure] >= 0)
         snprintf(ratio, sizeof ratio, " (%+.1f %%)", 100 * (d->after[figure] / d->before[figure] - 1));
-    printf("%s%s %s -> %s%s", first ? "" : ", ", figures[figure].name, before, after, ratio);
+    vkf_print("%s%s %s -> %s%s", first ? "" : ", ", figures[figure].name, before, after, ratio);
 }
 
 static void print_figures(const vkf_shader_difference *d)
@@ -226,7 +227,7 @@ static void print_text(const vkf_shader_diff *diff, bool markdown)
         if (d->change == VKF_CHANGE_NONE)
             continue;
         snprintf(name, sizeof name, "%.120s%s%.120s", d->kernel, d->config[0] ? "/" : "", d->config);
-        printf(markdown ? "| %s | %s | %s | " : "%-44s %-12s %-18s ", name, d->constants, change_text(d));
+        vkf_print(markdown ? "| %s | %s | %s | " : "%-44s %-12s %-18s ", name, d->constants, change_text(d));
         if (d->change == VKF_CHANGE_FIGURES)
             print_figures(d);
         puts(markdown ? " |" : "");

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "kernel/glsl.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "shaders/shader_constant.h"
 #include "shaders/spirv.h"
 #include "system/run_apart.h"
@@ -220,7 +221,7 @@ static void print_interface(const vkf_shader_file *file, const user_shader *shad
            size[2], shader->module.push_bytes);
     for (size_t i = 0; i < shader->module.binding_count; i++) {
         const spirv_binding *b = &shader->module.bindings[i];
-        printf("set %" PRIu32 ", binding %" PRIu32 ": %s", b->set, b->binding, kinds[b->kind]);
+        vkf_print("set %" PRIu32 ", binding %" PRIu32 ": %s", b->set, b->binding, kinds[b->kind]);
         printf(b->count > 1 ? " x %" PRIu32 "\n" : "\n", b->count);
     }
 }

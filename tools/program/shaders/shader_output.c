@@ -8,6 +8,7 @@
 
 #include "command/options.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 #include "shaders/loop_output.h"
 
 #define MAX_EXACT 9007199254740992.0 // 2^53
@@ -53,19 +54,19 @@ static void print_head(const vkf_shader_output *output)
 {
     const vkf_device_info *device = &output->device;
     if (output->form == VKF_SHADER_TABLE) {
-        printf("device %u: %s, %s %s\n", device->index, device->name, device->driver_name, device->driver_info);
+        vkf_print("device %u: %s, %s %s\n", device->index, device->name, device->driver_name, device->driver_info);
         if (output->loops) {
             loop_print_head(false);
             return;
         }
         if (output->statistics)
-            printf("%-44s %-12s %6s %-8s %4s %8s %7s %6s %6s %5s  ", "kernel", "constants", "SPIR-V", "compiled", "reg",
-                   "spills", "scratch", "shared", "instr", "waves");
+            vkf_print("%-44s %-12s %6s %-8s %4s %8s %7s %6s %6s %5s  ", "kernel", "constants", "SPIR-V", "compiled",
+                      "reg", "spills", "scratch", "shared", "instr", "waves");
         else
-            printf("%-44s %-12s %6s  ", "kernel", "constants", "SPIR-V");
+            vkf_print("%-44s %-12s %6s  ", "kernel", "constants", "SPIR-V");
         puts("default for");
     } else if (output->form == VKF_SHADER_MARKDOWN) {
-        printf("%s, %s %s\n\n", device->name, device->driver_name, device->driver_info);
+        vkf_print("%s, %s %s\n\n", device->name, device->driver_name, device->driver_info);
         if (output->loops)
             loop_print_head(true);
         else
@@ -97,17 +98,17 @@ static void print_row(const vkf_shader_output *output, const vkf_kernel_report *
     number_text registers, spills, scratch, shared, instructions, waves;
     char name[256];
     full_name(report, name);
-    printf(markdown ? "| %s | %s | %" PRIu32 " | " : "%-44s %-12s %6" PRIu32 "%s", name, report->constants,
-           report->spirv_bytes, output->statistics ? " " : "  ");
+    vkf_print(markdown ? "| %s | %s | %" PRIu32 " | " : "%-44s %-12s %6" PRIu32 "%s", name, report->constants,
+              report->spirv_bytes, output->statistics ? " " : "  ");
     if (output->statistics)
-        printf(markdown ? "%s | %s | %s | %s | %s | %s | %s | " : "%-8s %4s %8s %7s %6s %6s %5s  ", result_text(report),
-               format_number(s->registers, registers), format_spills(s, spills),
-               format_number(s->scratch_bytes, scratch), format_number(s->shared_bytes, shared),
-               format_number(s->instructions, instructions), format_number(s->waves, waves));
+        vkf_print(markdown ? "%s | %s | %s | %s | %s | %s | %s | " : "%-8s %4s %8s %7s %6s %6s %5s  ",
+                  result_text(report), format_number(s->registers, registers), format_spills(s, spills),
+                  format_number(s->scratch_bytes, scratch), format_number(s->shared_bytes, shared),
+                  format_number(s->instructions, instructions), format_number(s->waves, waves));
     if (report->usable)
-        printf(markdown ? "%s |\n" : "%s\n", report->default_for);
+        vkf_print(markdown ? "%s |\n" : "%s\n", report->default_for);
     else
-        printf(markdown ? "not usable: %s |\n" : "not usable: %s\n", report->why);
+        vkf_print(markdown ? "not usable: %s |\n" : "not usable: %s\n", report->why);
 }
 
 static void put_statistic(json_t *object, const char *key, int64_t value)
@@ -195,7 +196,7 @@ static json_t *report_json(const vkf_shader_output *output, const vkf_kernel_rep
 static void print_raw(const vkf_kernel_report *report)
 {
     for (uint32_t i = 0; i < report->raw_count; i++)
-        printf("    %-40s %.12g\n", report->raw[i].name, report->raw[i].value);
+        vkf_print("    %-40s %.12g\n", report->raw[i].name, report->raw[i].value);
 }
 
 // Printed below the row that they belong to.
@@ -204,10 +205,10 @@ static void print_representations(const vkf_shader_output *output, const vkf_ker
     const char *fence = output->form == VKF_SHADER_MARKDOWN ? "```\n" : "";
     for (uint32_t i = 0; i < report->representation_count; i++) {
         const vkf_representation *from = &report->representations[i];
-        printf("\n%s: %s\n", from->executable, from->name);
+        vkf_print("\n%s: %s\n", from->executable, from->name);
         if (from->is_text)
-            printf("%s%s%s%s", fence, from->data,
-                   from->size_bytes > 0 && from->data[from->size_bytes - 1] == '\n' ? "" : "\n", fence);
+            vkf_print("%s%s%s%s", fence, from->data,
+                      from->size_bytes > 0 && from->data[from->size_bytes - 1] == '\n' ? "" : "\n", fence);
         else
             printf("(%zu bytes that are no text)\n", from->size_bytes);
     }

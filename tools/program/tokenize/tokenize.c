@@ -9,6 +9,8 @@
 #include "command/model_path.h"
 #include "input/line_reader.h"
 #include "output/file_output.h"
+#include "output/json_output.h"
+#include "output/visible_text.h"
 
 enum {
     OPT_PAIR = VKF_OPT_OWN,
@@ -41,12 +43,11 @@ static void print_help(const void *user)
           "\n"
           "  --pair               take lines in twos, each two as one pair of texts\n"
           "  --no-special-tokens  leave out what the tokenizer adds around a text; with --decode, what is special\n"
-          "  --max-len N       truncate to N tokens\n"
+          "  --max-len N          truncate to N tokens\n"
           "  --no-truncation      do not truncate, even where the file says so\n"
           "  --decode             take lines of ids, with blanks between, and print {\"text\": ...} for each\n"
           "  -z, --null           records end with a zero byte, not with a line\n"
-          "  -o, --output FILE    print to FILE\n"
-          "  --help               print this\n",
+          "  -o, --output FILE    print to FILE\n" VKF_EVERY_HELP("  "),
           stdout);
 }
 
@@ -89,7 +90,7 @@ static const struct option long_options[] = {
     {"null", no_argument, NULL, OPT_NUL},
     {"decode", no_argument, NULL, OPT_DECODE},
     {"output", required_argument, NULL, OPT_OUTPUT},
-    VKF_HELP_LONG_OPTION,
+    VKF_EVERY_LONG_OPTION,
     {0},
 };
 
@@ -134,16 +135,16 @@ static void print_encoding(FILE *out, const vkf_encoding *encoding)
 {
     fputs("{\"ids\":[", out);
     for (uint32_t i = 0; i < encoding->count; i++)
-        fprintf(out, "%s%ld", i > 0 ? "," : "", (long)encoding->ids[i]);
+        vkf_print_on(out, "%s%ld", i > 0 ? "," : "", (long)encoding->ids[i]);
     fputs("],\"offsets\":[", out);
     for (uint32_t i = 0; i < encoding->count; i++)
-        fprintf(out, "%s[%zu,%zu]", i > 0 ? "," : "", encoding->offsets[i].begin, encoding->offsets[i].end);
+        vkf_print_on(out, "%s[%zu,%zu]", i > 0 ? "," : "", encoding->offsets[i].begin, encoding->offsets[i].end);
     fputs("],\"type_ids\":[", out);
     for (uint32_t i = 0; i < encoding->count; i++)
-        fprintf(out, "%s%ld", i > 0 ? "," : "", (long)encoding->type_ids[i]);
+        vkf_print_on(out, "%s%ld", i > 0 ? "," : "", (long)encoding->type_ids[i]);
     fputs("],\"special_tokens_mask\":[", out);
     for (uint32_t i = 0; i < encoding->count; i++)
-        fprintf(out, "%s%d", i > 0 ? "," : "", encoding->special_tokens_mask[i]);
+        vkf_print_on(out, "%s%d", i > 0 ? "," : "", encoding->special_tokens_mask[i]);
     fputs("]}\n", out);
 }
 
@@ -186,19 +187,13 @@ static int32_t *read_ids(const record *line, uint32_t *out_count)
     return ids;
 }
 
-static void print_text(FILE *out, const char *text, size_t bytes)
+static bool print_text(FILE *out, const char *text, size_t bytes)
 {
-    fputs("{\"text\":\"", out);
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputs("\"}\n", out);
+    json_t *object = json_pack("{s:o}", "text", json_stringn(text, bytes));
+    bool written = vkf_write_json(object, out, JSON_COMPACT);
+    json_decref(object);
+    fputc('\n', out);
+    return written;
 }
 
 static bool decode_record(const tokenize_options *options, const vkf_tokenizer *tokenizer, const record *line,
@@ -214,8 +209,7 @@ static bool decode_record(const tokenize_options *options, const vkf_tokenizer *
         size_t capacity = bytes + 1;
         text = malloc(capacity);
         done = text && vkf_tokenizer_decode(tokenizer, ids, count, skip, &capacity, text) == VKF_OK;
-        if (done)
-            print_text(out, text, bytes);
+        done = done && print_text(out, text, bytes);
     }
     free(text);
     free(ids);

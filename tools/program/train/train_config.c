@@ -6,6 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "io/json_file.h"
+#include "output/visible_text.h"
 #include "train/examples.h"
 #include "train/train_values.h"
 
@@ -110,8 +111,8 @@ void vkf_train_config_print_help(FILE *out)
         if (row->kind >= VKF_TRAIN_KIND_DTYPE)
             vkf_train_expected(key, expected);
         const bool fits = strlen(row->help) + strlen(expected) < HELP_COLUMNS;
-        fprintf(out, "  --%-23s %s%s", row->flag, row->help, !expected[0] ? "" : fits ? ": " : ":\n");
-        fprintf(out, "%*s%s\n", fits ? 0 : HELP_INDENT, "", expected);
+        vkf_print_on(out, "  --%-23s %s%s", row->flag, row->help, !expected[0] ? "" : fits ? ": " : ":\n");
+        vkf_print_on(out, "%*s%s\n", fits ? 0 : HELP_INDENT, "", expected);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "command/commands.h"
+#include "output/visible_text.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
 
@@ -132,14 +133,14 @@ static vkf_status check_all(vkf_train_run *run, size_t *out_off)
     const size_t trained = count_trained(parameters), every = (trained + MOST_CHECKED - 1) / MOST_CHECKED;
     check c = {.run = run, .batch = &run->train.slots[0].batch};
     VKF_RETURN_IF_ERROR(vkf_train_data_take(&run->train, 0, 0));
-    printf("%-60s %13s %13s\n", "parameter", "gradient", "measured");
+    vkf_print("%-60s %13s %13s\n", "parameter", "gradient", "measured");
     for (size_t i = 0, index = 0; i < parameters->count; i++) {
         c.parameter = &parameters->items[i];
         if (!vkf__present(&c.parameter->gradient) || index++ % every != 0)
             continue;
         VKF_RETURN_IF_ERROR(check_parameter(&c));
         *out_off += !is_near(&c);
-        printf("%-60s %13.6g %13.6g  %s\n", c.parameter->name, c.slope, c.measured, is_near(&c) ? "right" : "OFF");
+        vkf_print("%-60s %13.6g %13.6g  %s\n", c.parameter->name, c.slope, c.measured, is_near(&c) ? "right" : "OFF");
     }
     return VKF_OK;
 }

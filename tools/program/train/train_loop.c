@@ -6,6 +6,7 @@
 #include "command/commands.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
 
@@ -193,8 +194,9 @@ static vkf_status look(loop *l)
     if (!vkf_train_leads(l->run))
         return VKF_OK;
     vkf_progress_end(&l->progress);
-    printf("step %" PRIu64 ": loss %.6f of held-out examples, accuracy %.3f %%, %.0f s%s\n", line.step, line.loss,
-           100 * line.accuracy, line.seconds, l->run->trainer->state.best_step == line.step ? ", the best so far" : "");
+    vkf_print("step %" PRIu64 ": loss %.6f of held-out examples, accuracy %.3f %%, %.0f s%s\n", line.step, line.loss,
+              100 * line.accuracy, line.seconds,
+              l->run->trainer->state.best_step == line.step ? ", the best so far" : "");
     (void)vkf_flush_stdout();
     return VKF_OK;
 }
@@ -240,15 +242,16 @@ static void say_how_it_ended(const vkf_train_run *run, bool done)
     const uint64_t step = vkf_trainer_steps(run->trainer);
     const vkf__train_state *state = &run->trainer->state;
     if (done)
-        printf("%s/step-%" PRIu64 "%s\n", output, step,
-               run->config->parameters == VKF_TRAIN_LORA ? "/adapter is the trained adapter" : " is the trained model");
+        vkf_print("%s/step-%" PRIu64 "%s\n", output, step,
+                  run->config->parameters == VKF_TRAIN_LORA ? "/adapter is the trained adapter"
+                                                            : " is the trained model");
     else if (run->saved_step > 0)
         vkf_print_warning("the training ended at step %" PRIu64 " of %" PRIu64 "; %s/step-%" PRIu64
                           " is its last checkpoint, from which --resume goes on",
                           step, run->total_steps, output, run->saved_step);
     if (state->best_step > 0)
-        printf("%s/best is that of step %" PRIu64 ", with the smallest loss of held-out examples, %.6f\n", output,
-               state->best_step, state->best);
+        vkf_print("%s/best is that of step %" PRIu64 ", with the smallest loss of held-out examples, %.6f\n", output,
+                  state->best_step, state->best);
 }
 
 int vkf_train_loop(vkf_train_run *run)

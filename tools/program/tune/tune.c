@@ -10,6 +10,7 @@
 #include "command/session_context.h"
 #include "output/json_output.h"
 #include "output/progress.h"
+#include "output/visible_text.h"
 #include "system/run_apart.h"
 #include "tune/shape_list.h"
 
@@ -191,7 +192,7 @@ static const char *layout_name(vkf_layout layout)
 static void print_table(const vkf_tune_result *results, uint32_t count)
 {
     uint32_t tuned = 0;
-    printf("%-22s %-42s %-6s %10s  %-42s %10s %6s\n", "shape", "winner", "weight", "us", "default", "us", "ratio");
+    vkf_print("%-22s %-42s %-6s %10s  %-42s %10s %6s\n", "shape", "winner", "weight", "us", "default", "us", "ratio");
     for (uint32_t i = 0; i < count; i++) {
         const vkf_tune_result *r = &results[i];
         char shape[64];
@@ -199,8 +200,8 @@ static void print_table(const vkf_tune_result *results, uint32_t count)
             continue;
         tuned++;
         vkf_shape_text(&r->problem, shape);
-        printf("%-22s %-42s %-6s %10.1f  %-42s %10.1f %6.2f\n", shape, r->variant, layout_name(r->layout), r->ns * 1e-3,
-               r->default_variant, r->default_ns * 1e-3, r->ns > 0 ? r->default_ns / r->ns : 0);
+        vkf_print("%-22s %-42s %-6s %10.1f  %-42s %10.1f %6.2f\n", shape, r->variant, layout_name(r->layout),
+                  r->ns * 1e-3, r->default_variant, r->default_ns * 1e-3, r->ns > 0 ? r->default_ns / r->ns : 0);
     }
     printf("%u of %u shapes measured\n", tuned, count);
 }
