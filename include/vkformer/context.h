@@ -87,7 +87,11 @@ typedef struct vkf_device_choice {
 // Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters,
 // digits, '-' and '.' alone.
 // load returns the blob's size, or 0 when there is none, and copies it when `data` is not NULL and `capacity` suffices.
-// The library validates what it gets and ignores a corrupt or foreign blob with a message. save is best effort.
+// The library validates what it gets and ignores a corrupt or foreign blob with a message. save is best effort. A blob of
+// size 0 is as good as none.
+// While a kernel is tested for the first time, the blob whose key begins with "testing-" says so, in case that the
+// driver brings down the process. A process that something else ends meanwhile, as a signal does, removes that blob
+// before it goes, or the kernel gets a strike that is not its fault, see skip_self_test.
 // Either may be NULL: without load nothing is known from before, and without save nothing is kept.
 typedef struct vkf_cache_callbacks {
     size_t (*load)(void *user, const char *key, void *data, size_t capacity);       // optional
@@ -122,8 +126,12 @@ typedef struct vkf_context_desc {
     // kernel that was fastest when measured on the device, or else the default for the device's traits.
     const char *variant;
     // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
-    // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and never used. Verdicts are
-    // kept through `cache`. true: variants are trusted untested, but those that are quarantined stay so.
+    // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and not used. Verdicts are kept
+    // through `cache`, see vkf_context_verdicts(). Of one that was slow, or whose test the process did not come back
+    // from, that is a strike: at the next start it is tested again, and with two strikes it is left out until driver or
+    // library are others or nothing better is left, of which the least slow is taken. Times are those of the device's
+    // clock or, where it has none, those beyond an empty submission's, so that a busy device is no strike.
+    // true: variants are trusted untested, but those that are quarantined stay so.
     bool skip_self_test;
     // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to
     // 20 s in the life of a context, inside the calls that load and create; what it finds is kept through `cache`.
@@ -266,6 +274,27 @@ VKF_API const char *vkf_context_last_op_kernel(const vkf_context *context);
 // static or call-lifetime strings.
 typedef void (*vkf_kernel_fn)(void *user, const char *kernel, bool usable, const char *why);
 VKF_API void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user);
+
+// What was found out about a kernel's variant on this device. Strings live as long as the call.
+typedef struct vkf_verdict {
+    const char *variant; // "gemm_tile.f32_f32_f32/large"
+    // Of the self-test: "passed", "proven" (often), "wrong", "slow", "uncompiled" or "started" (it never ended). Of a
+    // race against a kernel without matrix units: "faster" or "slower".
+    const char *verdict;
+    bool left_out;      // not used while anything better serves
+    uint32_t strikes;   // of "slow" and "started"; 0: it was foretold, and is left out in this context alone
+    int64_t date;       // seconds since 1970
+    const char *reason; // "" where there is none
+} vkf_verdict;
+
+// Visits all that is known, from the cache or found here. The callback must not call functions of the context.
+// Status INVALID_ARGUMENT.
+typedef void (*vkf_verdict_fn)(void *user, const vkf_verdict *verdict);
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user);
+
+// Forgets all verdicts, here and in the cache, so that every variant is tested again before its next use. What exists
+// keeps its kernels, and other contexts keep what they know. Status INVALID_ARGUMENT.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_forget_verdicts(vkf_context *context);
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,24 @@ vkf_status vkf_context_save_cache(vkf_context *context)
     return status != VKF_OK ? status : pipelines;
 }
 
+vkf_status vkf_context_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user)
+{
+    if (!context || !visit)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    vkf__learned_visit(&context->learned, visit, user);
+    return VKF_OK;
+}
+
+vkf_status vkf_context_forget_verdicts(vkf_context *context)
+{
+    if (!context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    vkf__learned_forget(&context->learned);
+    return VKF_OK;
+}
+
 vkf_status vkf_enumerate_devices_sized(const vkf_context_desc *desc, size_t desc_bytes, uint32_t *inout_count,
                                        vkf_device_info *out_infos, size_t info_bytes)
 {

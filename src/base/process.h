@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 // The system's number of this process.
 long vkf__process_id(void);
@@ -13,16 +14,35 @@ long vkf__process_id(void);
 bool vkf__watch_forks(void);
 long vkf__this_process(void);
 
+// Where a process runs. Numbers of processes are those of one machine, of its run since it was started, and of a
+// container. Texts have no blanks.
+typedef struct vkf__process_place {
+    char host[41];    // the machine's name, of which a long one has the beginning; "-" where the system does not say
+    char boot[41];    // the machine's run; "-"
+    uint64_t numbers; // the container's, as Linux has namespaces; 0
+} vkf__process_place;
+
 // A process, told from an earlier or later one of the same number by when it started, which is counted as the system
 // does; 0 where the system does not say.
 typedef struct vkf__process_mark {
     uint64_t id;
     uint64_t started;
+    vkf__process_place place;
 } vkf__process_mark;
 
+typedef enum vkf__process_state {
+    VKF_PROCESS_ENDED = 0, // or it never was
+    VKF_PROCESS_LIVES,
+    VKF_PROCESS_ELSEWHERE, // it cannot be seen from here
+} vkf__process_state;
+
+static inline bool vkf__same_place(const vkf__process_place *a, const vkf__process_place *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->boot, b->boot) == 0 && a->numbers == b->numbers;
+}
+
 vkf__process_mark vkf__process_mark_own(void);
-// Whether the process is there and has not ended. One that another machine or container runs is not seen.
-bool vkf__process_lives(const vkf__process_mark *mark);
+vkf__process_state vkf__process_state_of(const vkf__process_mark *mark);
 
 // At least 1.
 uint32_t vkf__processors(void);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -73,33 +74,62 @@ long vkf__this_process(void)
     return atomic_load_explicit(&this_process, memory_order_relaxed);
 }
 
+// Of a text file of the system's; false where there is none.
+static bool read_text(const char *path, char *out_text, size_t capacity)
+{
+    const int descriptor = vkf__open_to_read(path);
+    if (descriptor < 0)
+        return false;
+    const int64_t size = vkf__descriptor_read_at(descriptor, out_text, capacity - 1, 0);
+    vkf__descriptor_close(descriptor);
+    out_text[size > 0 ? size : 0] = '\0';
+    return size > 0;
+}
+
 // What Linux says in /proc/ID/stat: ID, the name in parentheses, which may hold anything, the state, and 18 fields
 // later when the process started. False elsewhere, and where there is no such process.
 static bool read_stat(uint64_t id, char *out_state, uint64_t *out_started)
 {
     char path[48], text[1024] = "";
     (void)snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", id);
-    const int descriptor = vkf__open_to_read(path);
-    if (descriptor < 0)
-        return false;
-    const int64_t size = vkf__descriptor_read_at(descriptor, text, sizeof text - 1, 0);
-    vkf__descriptor_close(descriptor);
-    const char *name_end = size > 0 ? strrchr(text, ')') : NULL;
+    const char *name_end = read_text(path, text, sizeof text) ? strrchr(text, ')') : NULL;
     return name_end &&
            sscanf(name_end, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
                   out_state, out_started) == 2;
 }
 
+// The first word of a text.
+static void take_word(const char *text, char out_word[41])
+{
+    if (sscanf(text, "%40s", out_word) != 1)
+        (void)snprintf(out_word, 41, "-");
+}
+
+static vkf__process_place own_place(void)
+{
+    char name[256] = "", boot[64] = "";
+    struct stat numbers;
+    vkf__process_place place = {0};
+    if (gethostname(name, sizeof name - 1) != 0)
+        name[0] = '\0';
+    (void)read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    take_word(name, place.host);
+    take_word(boot, place.boot);
+    if (stat("/proc/self/ns/pid", &numbers) == 0)
+        place.numbers = (uint64_t)numbers.st_ino;
+    return place;
+}
+
 vkf__process_mark vkf__process_mark_own(void)
 {
     char state = 0;
-    vkf__process_mark mark = {.id = (uint64_t)getpid()};
+    vkf__process_mark mark = {.id = (uint64_t)getpid(), .place = own_place()};
     if (!read_stat(mark.id, &state, &mark.started))
         mark.started = 0;
     return mark;
 }
 
-bool vkf__process_lives(const vkf__process_mark *mark)
+static bool lives(const vkf__process_mark *mark)
 {
     char state = 0;
     uint64_t started = 0;
@@ -109,6 +139,14 @@ bool vkf__process_lives(const vkf__process_mark *mark)
         return kill((pid_t)mark->id, 0) == 0 || errno == EPERM;
     // A process that has ended is listed until its parent asks how.
     return read_stat(mark->id, &state, &started) && started == mark->started && state != 'Z' && state != 'X';
+}
+
+vkf__process_state vkf__process_state_of(const vkf__process_mark *mark)
+{
+    const vkf__process_place own = own_place();
+    if (!vkf__same_place(&own, &mark->place))
+        return VKF_PROCESS_ELSEWHERE;
+    return lives(mark) ? VKF_PROCESS_LIVES : VKF_PROCESS_ENDED;
 }
 
 uint32_t vkf__processors(void)

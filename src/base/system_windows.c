@@ -1,5 +1,6 @@
 // Clocks, processes, threads and names of Windows.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WIN32_LEAN_AND_MEAN
@@ -68,15 +69,26 @@ static bool read_started(HANDLE process, uint64_t *out_started)
     return true;
 }
 
+// Windows has numbers of processes for the machine, and the start of a process tells one run of it from another.
+static vkf__process_place own_place(void)
+{
+    vkf__process_place place = {.host = "-", .boot = "-"};
+    char name[MAX_COMPUTERNAME_LENGTH + 1];
+    DWORD size = sizeof name;
+    if (!GetComputerNameA(name, &size) || sscanf(name, "%40s", place.host) != 1)
+        (void)snprintf(place.host, sizeof place.host, "-");
+    return place;
+}
+
 vkf__process_mark vkf__process_mark_own(void)
 {
-    vkf__process_mark mark = {.id = GetCurrentProcessId()};
+    vkf__process_mark mark = {.id = GetCurrentProcessId(), .place = own_place()};
     if (!read_started(GetCurrentProcess(), &mark.started))
         mark.started = 0;
     return mark;
 }
 
-bool vkf__process_lives(const vkf__process_mark *mark)
+static bool lives(const vkf__process_mark *mark)
 {
     uint64_t started = 0;
     if (mark->id == 0 || mark->id > UINT32_MAX)
@@ -89,6 +101,14 @@ bool vkf__process_lives(const vkf__process_mark *mark)
     const bool same = mark->started == 0 || (read_started(process, &started) && started == mark->started);
     CloseHandle(process);
     return runs && same;
+}
+
+vkf__process_state vkf__process_state_of(const vkf__process_mark *mark)
+{
+    const vkf__process_place own = own_place();
+    if (!vkf__same_place(&own, &mark->place))
+        return VKF_PROCESS_ELSEWHERE;
+    return lives(mark) ? VKF_PROCESS_LIVES : VKF_PROCESS_ENDED;
 }
 
 uint32_t vkf__processors(void)

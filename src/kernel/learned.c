@@ -1,9 +1,11 @@
 // Loads, updates and saves the verdicts and the tuner's table of a context.
 #include "kernel/learned.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/test_marks.h"
 #include "kernel/text_table.h"
 
 #define MAX_TEXT_BYTES ((size_t)4 << 20)
@@ -37,6 +39,48 @@ static vkf_status load_verdicts(vkf__learned *learned)
     if (status == VKF_OK)
         vkf__verdicts_parse(device->host, &device->plan.caps, text, size, &learned->verdicts);
     vkf__free(device->host, text);
+    return status;
+}
+
+// A vkf__test_lost_fn with the vkf__learned.
+static void strike(void *user, const vkf__test_mark *mark)
+{
+    vkf__learned *learned = user;
+    const vkf__process_mark *tester = &mark->tester;
+    char reason[VKF_VERDICT_REASON_BYTES], key[96];
+    bool left_out = false;
+    (void)snprintf(reason, sizeof reason,
+                   "process %" PRIu64 " did not come back: of host %s, process namespace %" PRIu64 ", boot %s",
+                   tester->id, tester->place.host, tester->place.numbers, tester->place.boot);
+    vkf__verdict_strike(&learned->verdicts, mark->kernel, mark->config, mark->strikes + 1, reason, &left_out);
+    atomic_store(&learned->unsaved_verdicts, true);
+    if (!left_out)
+        return;
+    vkf__device_key(&learned->device->plan.caps, "verdicts", key, sizeof key);
+    vkf__log(learned->device->host, VKF_SEVERITY_WARNING,
+             "%s/%s is not used from now on: its self-test was begun %d times on this device and never ended, so the "
+             "driver may have brought down the process. It is tested again once vkf_context_forget_verdicts() "
+             "(vkformer: info --forget) has removed what is kept in the cache as \"%s\"",
+             mark->kernel->name, mark->config->name, VKF_VERDICT_STRIKES, key);
+}
+
+// Adds to `out` the marks of tests that others run, and counts those that did not end.
+static vkf_status load_marks(vkf__learned *learned, const vkf__variant *ended, vkf__text_out *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    VKF_RETURN_IF_ERROR(load_text(learned, "testing", &text, &size));
+    vkf__test_marks_keep(text, size, ended, strike, learned, out);
+    vkf__free(learned->device->host, text);
+    return out->status;
+}
+
+// What of these did not end before.
+static vkf_status look_at_marks(vkf__learned *learned)
+{
+    vkf__text_out out = {.host = learned->device->host};
+    const vkf_status status = load_marks(learned, NULL, &out);
+    vkf__free(out.host, out.text);
     return status;
 }
 
@@ -111,6 +155,7 @@ vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device, const v
     if (!keep)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(load_verdicts(learned));
+    VKF_RETURN_IF_ERROR(look_at_marks(learned));
     VKF_RETURN_IF_ERROR(load_cores(learned));
     VKF_RETURN_IF_ERROR(load_tuned(learned, &tuned));
     if (tuned.count > 0)
@@ -128,7 +173,7 @@ void vkf__learned_finish(vkf__learned *learned)
         vkf__tuned_free(host, &table->tuned);
         vkf__free(host, table);
     }
-    vkf__verdicts_free(host, &learned->verdicts);
+    vkf__verdicts_free(&learned->verdicts);
     if (learned->lock_ready)
         pthread_mutex_destroy(&learned->lock);
     learned->lock_ready = false;
@@ -141,16 +186,26 @@ const vkf__tuned *vkf__learned_tuned(const vkf__learned *learned)
     return table ? &table->tuned : NULL;
 }
 
+void vkf__learned_found(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
+                        const vkf__finding *finding)
+{
+    pthread_mutex_lock(&learned->lock);
+    vkf__verdict_note(&learned->verdicts, kernel, config, finding);
+    pthread_mutex_unlock(&learned->lock);
+    atomic_store(&learned->unsaved_verdicts, true);
+}
+
 void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
                           vkf__verdict verdict)
 {
-    vkf__verdict_set(&learned->verdicts, kernel, config, verdict);
-    atomic_store(&learned->unsaved_verdicts, true);
+    vkf__learned_found(learned, kernel, config, &(vkf__finding){.verdict = verdict});
 }
 
 void vkf__learned_race(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config, vkf__race race)
 {
+    pthread_mutex_lock(&learned->lock);
     vkf__race_set(&learned->verdicts, kernel, config, race);
+    pthread_mutex_unlock(&learned->lock);
     atomic_store(&learned->unsaved_verdicts, true);
 }
 
@@ -256,32 +311,89 @@ fail:
     return status;
 }
 
-vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config)
+// The marks are one's own while a test runs, and of others. `ended` or `begun` is NULL.
+static vkf_status save_marks(vkf__learned *learned, const vkf__variant *ended, const vkf__variant *begun)
+{
+    const vkf__device *device = learned->device;
+    vkf_status status = VKF_OK;
+    vkf__text_out out = {.host = device->host};
+    VKF_TRY(load_marks(learned, ended, &out));
+    if (begun) {
+        const vkf__verdict_entry *entry = vkf__verdict_entry_of(&learned->verdicts, begun->kernel, begun->config);
+        vkf__test_marks_add(&out, begun, atomic_load(&entry->strikes));
+    }
+    VKF_TRY(out.status);
+    // What was found is kept first, and a mark that is counted goes only once its strike is kept.
+    if (atomic_exchange(&learned->unsaved_verdicts, false))
+        VKF_TRY(save_verdicts(learned));
+    save_text(learned, "testing", out.text ? out.text : "");
+fail:
+    vkf__free(device->host, out.text);
+    return status;
+}
+
+vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__variant *variant)
 {
     if (!is_kept(learned))
         return VKF_OK;
     pthread_mutex_lock(&learned->lock);
-    learned->verdicts.tested_kernel = kernel;
-    learned->verdicts.tested_config = config;
-    vkf_status status = save_verdicts(learned);
+    const vkf_status status = save_marks(learned, NULL, variant);
     pthread_mutex_unlock(&learned->lock);
     return status;
 }
 
-vkf_status vkf__learned_end_test(vkf__learned *learned)
+vkf_status vkf__learned_end_test(vkf__learned *learned, const vkf__variant *variant)
 {
-    vkf_status status = VKF_OK;
-    if (!is_kept(learned) || !learned->verdicts.tested_kernel)
+    if (!is_kept(learned))
         return VKF_OK;
     pthread_mutex_lock(&learned->lock);
-    atomic_store(&learned->unsaved_verdicts, false);
-    // What is stored still says that the test has started, which is passed over for as long as it is known here.
-    status = load_verdicts(learned);
-    learned->verdicts.tested_kernel = NULL;
-    learned->verdicts.tested_config = NULL;
-    VKF_TRY(status);
-    VKF_TRY(format_verdicts(learned));
-fail:
+    const vkf_status status = save_marks(learned, variant, NULL);
     pthread_mutex_unlock(&learned->lock);
     return status;
+}
+
+void vkf__learned_forget(vkf__learned *learned)
+{
+    pthread_mutex_lock(&learned->lock);
+    vkf__verdicts_forget(&learned->verdicts);
+    atomic_store(&learned->unsaved_verdicts, false);
+    if (is_kept(learned)) {
+        save_text(learned, "verdicts", "");
+        save_text(learned, "testing", "");
+    }
+    pthread_mutex_unlock(&learned->lock);
+}
+
+static void visit_entry(const vkf__verdicts *verdicts, const vkf__variant *v, vkf_verdict_fn visit, void *user)
+{
+    char name[160];
+    const vkf__verdict_entry *entry = vkf__verdict_entry_of(verdicts, v->kernel, v->config);
+    const vkf__verdict verdict = (vkf__verdict)atomic_load(&entry->verdict);
+    const vkf__race race = vkf__race_get(verdicts, v->kernel, v->config);
+    vkf_verdict line = {.variant = name, .reason = ""};
+    (void)snprintf(name, sizeof name, "%s/%s", v->kernel->name, v->config->name);
+    if (race == VKF_RACE_FASTER || race == VKF_RACE_SLOWER) {
+        line.verdict = vkf__race_name(race);
+        line.date = entry->race_date;
+        visit(user, &line);
+    }
+    if (verdict == VKF_VERDICT_UNKNOWN)
+        return;
+    line.verdict = vkf__verdict_name(verdict);
+    line.left_out = vkf__verdict_bad(vkf__verdict_get(verdicts, v->kernel, v->config));
+    line.strikes = atomic_load(&entry->strikes);
+    line.date = entry->date;
+    line.reason = entry->reason ? entry->reason : "";
+    visit(user, &line);
+}
+
+void vkf__learned_visit(vkf__learned *learned, vkf_verdict_fn visit, void *user)
+{
+    pthread_mutex_lock(&learned->lock);
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        for (uint32_t c = 0; c < kernel->config_count; c++)
+            visit_entry(&learned->verdicts, &(vkf__variant){kernel, &kernel->configs[c]}, visit, user);
+    }
+    pthread_mutex_unlock(&learned->lock);
 }

@@ -3,8 +3,9 @@
 #ifndef VKF_KERNEL_LEARNED_H
 #define VKF_KERNEL_LEARNED_H
 
-#include "kernel/tuned.h"
-#include "kernel/verdict.h"
+#include <vkformer/context.h>
+
+#include "kernel/select.h"
 #include "vk/device.h"
 
 // A table is never changed once it can be seen: a reader may still hold one when a newer one has taken its place.
@@ -32,15 +33,22 @@ void vkf__learned_finish(vkf__learned *learned);
 
 const vkf__tuned *vkf__learned_tuned(const vkf__learned *learned);
 
+void vkf__learned_found(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
+                        const vkf__finding *finding);
 void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
                           vkf__verdict verdict);
 void vkf__learned_race(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config, vkf__race race);
 
-// Around a variant's first test: what is stored says meanwhile that the test has started, in case that the process does
-// not come back from it. One test at a time. Status OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__kernel *kernel,
-                                                  const vkf__config *config);
-VKF_MUST_CHECK vkf_status vkf__learned_end_test(vkf__learned *learned);
+// Around a variant's first test: what is stored under the key "testing-..." says meanwhile that the test runs, in case
+// that the process does not come back from it (test_marks.h). One test at a time. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__variant *variant);
+VKF_MUST_CHECK vkf_status vkf__learned_end_test(vkf__learned *learned, const vkf__variant *variant);
+
+// Forgets verdicts and races, here and in the cache.
+void vkf__learned_forget(vkf__learned *learned);
+
+// Visits the verdicts and races that are known, in the registry's order, while it holds the lock.
+void vkf__learned_visit(vkf__learned *learned, vkf_verdict_fn visit, void *user);
 
 // Keeps the number of cores, under the key "cores-...". Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_cores(vkf__learned *learned, uint32_t cores);

@@ -255,24 +255,27 @@ done:
     return why == NULL;
 }
 
-// A slow variant is better than none.
-static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                           const vkf__problem *problem)
+// Whether it takes the problem, whatever was found out about it.
+static bool could_serve(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                        const vkf__problem *problem)
 {
-    return selector->verdicts &&
-           (vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW ||
-            !why_quarantined(selector, kernel, config)) &&
-           vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
+    return vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
            vkf__kernel_accepts(selector->caps, kernel, config, problem);
+}
+
+// Whether its verdict is one that expires.
+static bool is_suspected(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config)
+{
+    const vkf__verdict verdict =
+        selector->verdicts ? vkf__verdict_get(selector->verdicts, kernel, config) : VKF_VERDICT_UNKNOWN;
+    return verdict == VKF_VERDICT_SLOW || verdict == VKF_VERDICT_STARTED;
 }
 
 static bool is_quarantined(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                            const vkf__problem *problem)
 {
-    return selector->verdicts && why_quarantined(selector, kernel, config) &&
-           vkf__verdict_get(selector->verdicts, kernel, config) != VKF_VERDICT_SLOW &&
-           vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
-           vkf__kernel_accepts(selector->caps, kernel, config, problem);
+    return why_quarantined(selector, kernel, config) && !is_suspected(selector, kernel, config) &&
+           could_serve(selector, kernel, config, problem);
 }
 
 static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
@@ -427,6 +430,11 @@ static const vkf__config *best_config(const vkf__selector *selector, const vkf__
     return best;
 }
 
+static bool is_for(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types)
+{
+    return kernel->op == op && memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) == 0;
+}
+
 // Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
 // the first.
 static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
@@ -435,7 +443,7 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
     uint32_t best = UINT32_MAX;
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
-        if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
+        if (!is_for(kernel, op, types))
             continue;
         // The lowest bit tells configs of the same rank apart: those that suit the problem come first.
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
@@ -452,6 +460,30 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
         *out_variant = (vkf__variant){kernel, config};
     }
     return best != UINT32_MAX;
+}
+
+// A slow variant is better than none, and the least slow one of these is the best. A variant that others did not come
+// back from is tested again before it is used (vkf__verdict_is_due()).
+static bool select_least_slow(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                              const vkf__problem *problem, vkf__variant *out_variant)
+{
+    double least = HUGE_VAL;
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
+        if (!is_for(kernel, op, types))
+            continue;
+        for (uint32_t c = 0; c < kernel->config_count; c++) {
+            const vkf__config *config = &kernel->configs[c];
+            if (!is_suspected(selector, kernel, config) || !could_serve(selector, kernel, config, problem))
+                continue;
+            const double slowness = vkf__verdict_slowness(selector->verdicts, kernel, config);
+            if (slowness >= least)
+                continue;
+            least = slowness;
+            *out_variant = (vkf__variant){kernel, config};
+        }
+    }
+    return least < HUGE_VAL;
 }
 
 const vkf__config *vkf__kernel_default(const vkf__selector *selector, const vkf__kernel *kernel,
@@ -476,7 +508,9 @@ bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *typ
         why = "measured on this device";
     else if (select_ranked(selector, op, types, problem, "", serves_by_default, out_variant))
         why = "the default for a device with these traits";
-    else if (select_ranked(selector, op, types, problem, "", is_last_resort, out_variant))
+    else if (selector->verdicts && select_ranked(selector, op, types, problem, "", serves, out_variant))
+        why = "no default of this device, but there is no other";
+    else if (select_least_slow(selector, op, types, problem, out_variant))
         why = "slow, but there is no other";
     if (why && out_why)
         *out_why = why;

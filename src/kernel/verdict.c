@@ -4,12 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/process.h"
+#include "kernel/select.h"
 #include "kernel/text_table.h"
 #include "kernel/variant_hash.h"
 
-#define VERDICTS_HEADER "vkformer-verdicts 1"
+#define VERDICTS_FORMAT "vkformer-verdicts "
+#define VERDICTS_HEADER VERDICTS_FORMAT "2"
+// Of a variant that lost the device: nothing is slower.
+#define MAX_PERCENT UINT32_MAX
 
 static const char *const verdict_names[VKF_VERDICT_COUNT] = {
     [VKF_VERDICT_UNKNOWN] = "unknown", [VKF_VERDICT_PASSED] = "passed", [VKF_VERDICT_PROVEN] = "proven",
@@ -32,63 +36,195 @@ const char *vkf__verdict_reason(vkf__verdict verdict)
     return reasons[verdict];
 }
 
-static size_t index_of(const vkf__kernel *kernel, const vkf__config *config)
+const char *vkf__verdict_name(vkf__verdict verdict)
 {
-    return (size_t)vkf__kernel_index(kernel) * VKF_KERNEL_MAX_CONFIGS + (size_t)(config - kernel->configs);
+    return verdict_names[verdict];
+}
+
+const char *vkf__race_name(vkf__race race)
+{
+    return race_names[race < VKF_RACE_STORED ? race : VKF_RACE_UNKNOWN];
+}
+
+static size_t entry_count(void)
+{
+    return (size_t)vkf__kernel_count() * VKF_KERNEL_MAX_CONFIGS;
+}
+
+static vkf__verdict_entry *entry_of(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
+{
+    return &verdicts->entries[(size_t)vkf__kernel_index(kernel) * VKF_KERNEL_MAX_CONFIGS +
+                              (size_t)(config - kernel->configs)];
+}
+
+const vkf__verdict_entry *vkf__verdict_entry_of(const vkf__verdicts *verdicts, const vkf__kernel *kernel,
+                                                const vkf__config *config)
+{
+    return entry_of(verdicts, kernel, config);
 }
 
 vkf_status vkf__verdicts_init(const vkf__host *host, vkf__verdicts *verdicts)
 {
-    size_t count = (size_t)vkf__kernel_count() * VKF_KERNEL_MAX_CONFIGS;
-    VKF_ALLOC_OR_RETURN(host, verdicts->values, count);
-    VKF_ALLOC_OR_RETURN(host, verdicts->races, count);
-    for (size_t i = 0; i < count; i++) {
-        atomic_init(&verdicts->values[i], (uint8_t)VKF_VERDICT_UNKNOWN);
-        atomic_init(&verdicts->races[i], (uint8_t)VKF_RACE_UNKNOWN);
-    }
+    verdicts->host = host;
+    VKF_ALLOC_OR_RETURN(host, verdicts->entries, entry_count());
+    vkf__verdicts_forget(verdicts);
     return VKF_OK;
 }
 
-void vkf__verdicts_free(const vkf__host *host, vkf__verdicts *verdicts)
+void vkf__verdicts_forget(vkf__verdicts *verdicts)
 {
-    vkf__free(host, (void *)verdicts->values);
-    vkf__free(host, (void *)verdicts->races);
+    for (size_t i = 0; i < entry_count(); i++) {
+        vkf__verdict_entry *entry = &verdicts->entries[i];
+        vkf__free(verdicts->host, entry->reason);
+        entry->reason = NULL;
+        entry->date = entry->race_date = 0;
+        atomic_store(&entry->verdict, (uint8_t)VKF_VERDICT_UNKNOWN);
+        atomic_store(&entry->race, (uint8_t)VKF_RACE_UNKNOWN);
+        atomic_store(&entry->strikes, 0);
+        atomic_store(&entry->here, false);
+        atomic_store(&entry->percent, 0);
+    }
+}
+
+void vkf__verdicts_free(vkf__verdicts *verdicts)
+{
+    for (size_t i = 0; verdicts->entries && i < entry_count(); i++)
+        vkf__free(verdicts->host, verdicts->entries[i].reason);
+    vkf__free(verdicts->host, verdicts->entries);
     *verdicts = (vkf__verdicts){0};
+}
+
+static bool expires(vkf__verdict verdict)
+{
+    return verdict == VKF_VERDICT_SLOW || verdict == VKF_VERDICT_STARTED;
+}
+
+// Whether others found it, and may have been wrong.
+static bool may_change(const vkf__verdict_entry *entry)
+{
+    return expires((vkf__verdict)atomic_load(&entry->verdict)) && !atomic_load(&entry->here);
 }
 
 vkf__verdict vkf__verdict_get(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
 {
-    return (vkf__verdict)atomic_load(&verdicts->values[index_of(kernel, config)]);
+    const vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    return may_change(entry) && atomic_load(&entry->strikes) < VKF_VERDICT_STRIKES
+               ? VKF_VERDICT_UNKNOWN
+               : (vkf__verdict)atomic_load(&entry->verdict);
+}
+
+bool vkf__verdict_is_due(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
+{
+    const vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    return atomic_load(&entry->verdict) == VKF_VERDICT_UNKNOWN || may_change(entry);
+}
+
+double vkf__verdict_slowness(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
+{
+    const vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    return atomic_load(&entry->verdict) == VKF_VERDICT_STARTED ? 2.0 * MAX_PERCENT
+                                                               : (double)atomic_load(&entry->percent);
+}
+
+// Reasons are printed on terminals, and stand in lines of a table.
+static void set_reason(vkf__verdicts *verdicts, vkf__verdict_entry *entry, const char *reason)
+{
+    char text[VKF_VERDICT_REASON_BYTES];
+    vkf__free(verdicts->host, entry->reason);
+    entry->reason = NULL;
+    if (!reason)
+        return;
+    size_t length = strlen(reason) < sizeof text ? strlen(reason) : sizeof text - 1;
+    for (size_t i = 0; i < length; i++)
+        text[i] = reason[i] < ' ' || reason[i] > '~' ? '?' : reason[i];
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    text[length] = '\0';
+    char *kept = length > 0 ? vkf__alloc(verdicts->host, length + 1, 1) : NULL; // NULL: without the reason, then
+    if (kept)
+        memcpy(kept, text, length + 1);
+    entry->reason = kept;
+}
+
+static uint32_t percent_of(double times)
+{
+    const double percent = 100 * times;
+    return percent >= (double)MAX_PERCENT ? MAX_PERCENT : percent > 0 ? (uint32_t)percent : 0;
+}
+
+void vkf__verdict_note(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config,
+                       const vkf__finding *finding)
+{
+    vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    uint8_t strikes = expires(finding->verdict) ? atomic_load(&entry->strikes) : 0;
+    if (expires(finding->verdict) && !finding->foretold && strikes < UINT8_MAX)
+        strikes++;
+    entry->date = (int64_t)time(NULL);
+    set_reason(verdicts, entry, finding->reason);
+    atomic_store(&entry->strikes, strikes);
+    atomic_store(&entry->percent, percent_of(finding->times));
+    atomic_store(&entry->here, true);
+    atomic_store(&entry->verdict, (uint8_t)finding->verdict);
 }
 
 void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config,
                       vkf__verdict verdict)
 {
-    atomic_store(&verdicts->values[index_of(kernel, config)], (uint8_t)verdict);
+    vkf__verdict_note(verdicts, kernel, config, &(vkf__finding){.verdict = verdict});
+}
+
+void vkf__verdict_strike(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config,
+                         uint32_t strikes, const char *reason, bool *out_left_out)
+{
+    vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    const uint8_t before = atomic_load(&entry->strikes);
+    *out_left_out = false;
+    if (!vkf__verdict_is_due(verdicts, kernel, config) || strikes <= before)
+        return;
+    *out_left_out = before < VKF_VERDICT_STRIKES && strikes >= VKF_VERDICT_STRIKES;
+    entry->date = (int64_t)time(NULL);
+    set_reason(verdicts, entry, reason);
+    atomic_store(&entry->strikes, (uint8_t)(strikes < UINT8_MAX ? strikes : UINT8_MAX));
+    atomic_store(&entry->verdict, (uint8_t)VKF_VERDICT_STARTED);
 }
 
 vkf__race vkf__race_get(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
 {
-    return (vkf__race)atomic_load(&verdicts->races[index_of(kernel, config)]);
+    return (vkf__race)atomic_load(&entry_of(verdicts, kernel, config)->race);
 }
 
 void vkf__race_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config, vkf__race race)
 {
-    atomic_store(&verdicts->races[index_of(kernel, config)], (uint8_t)race);
+    vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    entry->race_date = (int64_t)time(NULL);
+    atomic_store(&entry->race, (uint8_t)race);
+}
+
+static void library_line(char out_line[48])
+{
+    (void)snprintf(out_line, 48, "library %d.%d.%d", VKF_VERSION_MAJOR, VKF_VERSION_MINOR, VKF_VERSION_PATCH);
 }
 
 // False, after a message, when the text is not such a table or not for this device.
-static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines)
+static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines, bool *out_same_library)
 {
     bool good = false;
-    char device[VKF_DEVICE_LINE_BYTES];
+    char device[VKF_DEVICE_LINE_BYTES], library[48];
     vkf__device_line(caps, device);
+    library_line(library);
     if (!vkf__text_next(lines, &good) || !good || strcmp(lines->line, VERDICTS_HEADER) != 0) {
-        vkf__log(host, VKF_SEVERITY_WARNING, "stored verdicts ignored: line 1 is not \"" VERDICTS_HEADER "\"");
+        const bool other = strncmp(lines->line, VERDICTS_FORMAT, strlen(VERDICTS_FORMAT)) == 0;
+        vkf__log(host, other ? VKF_SEVERITY_DEBUG : VKF_SEVERITY_WARNING,
+                 "stored verdicts ignored: line 1 is not \"" VERDICTS_HEADER "\"");
         return false;
     }
+    if (!vkf__text_next(lines, &good) || !good || strncmp(lines->line, "library ", 8) != 0) {
+        vkf__log(host, VKF_SEVERITY_WARNING, "stored verdicts ignored: line 2 does not name the library's version");
+        return false;
+    }
+    *out_same_library = strcmp(lines->line, library) == 0;
     if (!vkf__text_next(lines, &good) || !good || strncmp(lines->line, "device ", 7) != 0) {
-        vkf__log(host, VKF_SEVERITY_WARNING, "stored verdicts ignored: line 2 does not name a device");
+        vkf__log(host, VKF_SEVERITY_WARNING, "stored verdicts ignored: line 3 does not name a device");
         return false;
     }
     if (strcmp(lines->line, device) != 0) {
@@ -104,7 +240,8 @@ typedef struct verdict_line {
     uint64_t hash;
     vkf__verdict verdict;
     vkf__race race;
-    vkf__process_mark tester; // of STARTED: 0 where a process that is gone has begun
+    int64_t date;
+    uint32_t strikes, percent;
 } verdict_line;
 
 // The index of `name`; `count` where it is none of the names.
@@ -116,73 +253,57 @@ static size_t find_name(const char *const *names, size_t count, const char *name
     return i;
 }
 
-// How many bytes the process behind "started" takes, which need not be there.
-static int parse_tester(const char *text, vkf__process_mark *out_tester)
-{
-    int used = 0;
-    vkf__process_mark tester = {0};
-    if (sscanf(text, " %19" SCNu64 " %19" SCNu64 "%n", &tester.id, &tester.started, &used) != 2)
-        return 0;
-    *out_tester = tester;
-    return used;
-}
-
 static bool parse_line(const char *line, verdict_line *out_line)
 {
     char name[16];
     int used = 0;
+    uint64_t date = 0, percent = 0;
     *out_line = (verdict_line){0};
-    if (sscanf(line, "%159s %16" SCNx64 " %15s%n", out_line->variant, &out_line->hash, name, &used) != 3)
-        return false;
-    if (strcmp(name, verdict_names[VKF_VERDICT_STARTED]) == 0)
-        used += parse_tester(line + used, &out_line->tester);
-    if (line[used] != '\0' || !strchr(out_line->variant, '/'))
+    if (sscanf(line, "%159s %16" SCNx64 " %15s %15" SCNu64 " %3" SCNu32 " %10" SCNu64 "%n", out_line->variant,
+               &out_line->hash, name, &date, &out_line->strikes, &percent, &used) != 6 ||
+        line[used] != '\0' || !strchr(out_line->variant, '/') || out_line->strikes > UINT8_MAX || percent > MAX_PERCENT)
         return false;
     size_t verdict = find_name(verdict_names, VKF_VERDICT_COUNT, name);
     size_t race = find_name(race_names, VKF_RACE_STORED, name);
+    out_line->date = (int64_t)date;
+    out_line->percent = (uint32_t)percent;
     out_line->verdict = verdict < VKF_VERDICT_COUNT ? (vkf__verdict)verdict : VKF_VERDICT_UNKNOWN;
     out_line->race = race < VKF_RACE_STORED ? (vkf__race)race : VKF_RACE_UNKNOWN;
     return verdict < VKF_VERDICT_COUNT || race < VKF_RACE_STORED;
 }
 
-static bool is_tested(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
-{
-    return kernel == verdicts->tested_kernel && config == verdicts->tested_config;
-}
-
-static void take_line(const vkf__host *host, const verdict_line *line, vkf__verdicts *verdicts)
+static void take_line(const verdict_line *line, const char *reason, bool same_library, vkf__verdicts *verdicts)
 {
     const vkf__kernel *kernel = NULL;
     const vkf__config *config = NULL;
     if (!vkf__variant_named(line->variant, strlen(line->variant), &kernel, &config) ||
         vkf__variant_hash(kernel, config) != line->hash) {
-        vkf__log(host, VKF_SEVERITY_DEBUG, "stored verdict about %s ignored: the kernel has changed", line->variant);
-        return;
-    }
-    if (line->verdict == VKF_VERDICT_STARTED && vkf__process_lives(&line->tester)) {
-        vkf__log(host, VKF_SEVERITY_DEBUG, "%s is being tested by process %" PRIu64, line->variant, line->tester.id);
-        return;
-    }
-    const vkf__verdict known = vkf__verdict_get(verdicts, kernel, config);
-    if (line->verdict == VKF_VERDICT_STARTED && known == VKF_VERDICT_UNKNOWN && !is_tested(verdicts, kernel, config))
-        vkf__log(host, VKF_SEVERITY_WARNING,
-                 "%s is not used: its self-test was begun on this device and never ended, so the driver may have "
-                 "brought down the process. Delete the stored verdicts to test it again",
+        vkf__log(verdicts->host, VKF_SEVERITY_DEBUG, "stored verdict about %s ignored: the kernel has changed",
                  line->variant);
-    if (line->verdict != VKF_VERDICT_UNKNOWN && !is_tested(verdicts, kernel, config) &&
-        (known == VKF_VERDICT_UNKNOWN || known == VKF_VERDICT_STARTED))
-        vkf__verdict_set(verdicts, kernel, config, line->verdict);
-    if (line->race != VKF_RACE_UNKNOWN && vkf__race_get(verdicts, kernel, config) == VKF_RACE_UNKNOWN)
-        vkf__race_set(verdicts, kernel, config, line->race);
+        return;
+    }
+    vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
+    if (line->verdict != VKF_VERDICT_UNKNOWN && vkf__verdict_is_due(verdicts, kernel, config) &&
+        (same_library || !expires(line->verdict))) {
+        entry->date = line->date;
+        set_reason(verdicts, entry, reason[0] != '\0' ? reason : NULL);
+        atomic_store(&entry->strikes, (uint8_t)line->strikes);
+        atomic_store(&entry->percent, line->percent);
+        atomic_store(&entry->verdict, (uint8_t)line->verdict);
+    }
+    if (line->race != VKF_RACE_UNKNOWN && vkf__race_get(verdicts, kernel, config) == VKF_RACE_UNKNOWN) {
+        entry->race_date = line->date;
+        atomic_store(&entry->race, (uint8_t)line->race);
+    }
 }
 
 void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
                          vkf__verdicts *verdicts)
 {
-    bool good = false;
+    bool good = false, same_library = false;
     verdict_line parsed;
     vkf__text_lines lines = {.text = text, .size_bytes = size_bytes};
-    if (size_bytes == 0 || !parse_head(host, caps, &lines))
+    if (size_bytes == 0 || !parse_head(host, caps, &lines, &same_library))
         return;
     // All lines are checked first, so that a malformed table changes nothing.
     vkf__text_lines check = lines;
@@ -194,50 +315,49 @@ void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const cha
     }
     while (vkf__text_next(&lines, &good)) {
         if (parse_line(lines.line, &parsed))
-            take_line(host, &parsed, verdicts);
+            take_line(&parsed, lines.note, same_library, verdicts);
     }
 }
 
-static void add_line(vkf__text_out *out, const vkf__kernel *kernel, const vkf__config *config, const char *what)
+static void add_line(vkf__text_out *out, const vkf__variant *variant, const verdict_line *line, const char *reason)
 {
-    const uint64_t hash = vkf__variant_hash(kernel, config);
+    const uint64_t hash = vkf__variant_hash(variant->kernel, variant->config);
+    const char *name = line->verdict != VKF_VERDICT_UNKNOWN ? verdict_names[line->verdict] : race_names[line->race];
     if (hash != 0)
-        vkf__text_add(out, "%s/%s %016" PRIx64 " %s\n", kernel->name, config->name, hash, what);
+        vkf__text_add(out, "%s/%s %016" PRIx64 " %s %" PRId64 " %" PRIu32 " %" PRIu32 "%s%s\n", variant->kernel->name,
+                      variant->config->name, hash, name, line->date, line->strikes, line->percent, reason ? " # " : "",
+                      reason ? reason : "");
 }
 
-static void add_started(vkf__text_out *out, const vkf__kernel *kernel, const vkf__config *config)
+static void add_lines(vkf__text_out *out, const vkf__verdicts *verdicts, const vkf__variant *variant)
 {
-    char what[64];
-    const vkf__process_mark own = vkf__process_mark_own();
-    (void)snprintf(what, sizeof what, "%s %" PRIu64 " %" PRIu64, verdict_names[VKF_VERDICT_STARTED], own.id,
-                   own.started);
-    add_line(out, kernel, config, what);
-}
-
-static void add_lines(vkf__text_out *out, const vkf__verdicts *verdicts, const vkf__kernel *kernel,
-                      const vkf__config *config)
-{
-    const vkf__verdict verdict = vkf__verdict_get(verdicts, kernel, config);
-    const vkf__race race = vkf__race_get(verdicts, kernel, config);
-    if (is_tested(verdicts, kernel, config))
-        add_started(out, kernel, config);
-    else if (verdict != VKF_VERDICT_UNKNOWN)
-        add_line(out, kernel, config, verdict_names[verdict]);
+    const vkf__verdict_entry *entry = entry_of(verdicts, variant->kernel, variant->config);
+    const vkf__race race = (vkf__race)atomic_load(&entry->race);
+    const verdict_line line = {
+        .verdict = (vkf__verdict)atomic_load(&entry->verdict),
+        .date = entry->date,
+        .strikes = atomic_load(&entry->strikes),
+        .percent = atomic_load(&entry->percent),
+    };
+    // Without a strike it was foretold.
+    if (line.verdict != VKF_VERDICT_UNKNOWN && (!expires(line.verdict) || line.strikes > 0))
+        add_line(out, variant, &line, entry->reason);
     if (race != VKF_RACE_UNKNOWN && race < VKF_RACE_STORED)
-        add_line(out, kernel, config, race_names[race]);
+        add_line(out, variant, &(verdict_line){.race = race, .date = entry->race_date}, NULL);
 }
 
 vkf_status vkf__verdicts_format(const vkf__host *host, const vkf__caps *caps, const vkf__verdicts *verdicts,
                                 char **out_text)
 {
-    char device[VKF_DEVICE_LINE_BYTES];
+    char device[VKF_DEVICE_LINE_BYTES], library[48];
     vkf__text_out out = {.host = host};
     vkf__device_line(caps, device);
-    vkf__text_add(&out, VERDICTS_HEADER "\n%s\n", device);
+    library_line(library);
+    vkf__text_add(&out, VERDICTS_HEADER "\n%s\n%s\n", library, device);
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count; c++)
-            add_lines(&out, verdicts, kernel, &kernel->configs[c]);
+            add_lines(&out, verdicts, &(vkf__variant){kernel, &kernel->configs[c]});
     }
     if (out.status == VKF_OK)
         *out_text = out.text;

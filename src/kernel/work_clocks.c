@@ -23,7 +23,8 @@ fail:
 vkf_status vkf__work_clocks_init(vkf__work *work)
 {
     vkf_context *context = work->context;
-    if (context->device.plan.enabled.timestamps)
+    // A trial is always timed by the device: the host's clock counts what others have queued, too.
+    if (context->device.plan.enabled.timestamps || (work->trial && context->device.plan.caps.timestamps))
         VKF_RETURN_IF_ERROR(make_queries(work));
     if (work->counted && context->counters.count > 0)
         VKF_RETURN_IF_ERROR(vkf__counter_pools_init(&work->clocks.counters, &context->device, &context->counters,

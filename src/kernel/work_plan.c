@@ -174,7 +174,7 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
     return vkf__fail(
         host, VKF_ERROR_UNSUPPORTED,
         "%s: no kernel for %s is left on this device and driver: %s/%s is %s. The verdict is kept in the cache as "
-        "\"%s\": to test it again, delete that file or open a context without cache callbacks (vkformer: --no-cache)",
+        "\"%s\": to test it again, call vkf_context_forget_verdicts() (vkformer: info --forget)",
         work->name, vkf__op_name(op), wrong.kernel->name, wrong.config->name,
         vkf__verdict_reason(vkf__verdict_get(selector.verdicts, wrong.kernel, wrong.config)), key);
 }

@@ -24,8 +24,8 @@ static vkf_status test(vkf_context *context, const vkf__want *wants, size_t coun
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         const vkf__variant *variant = &wants[i].variant;
-        vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, variant->kernel, variant->config);
-        if (verdict != VKF_VERDICT_UNKNOWN)
+        vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
+        if (!vkf__verdict_is_due(&context->learned.verdicts, variant->kernel, variant->config))
             continue;
         VKF_RETURN_IF_ERROR(vkf__self_test(context, variant, &verdict));
         any = any || vkf__verdict_bad(verdict);

@@ -136,10 +136,10 @@ static vkf_status find_opponent(vkf_context *context, const vkf__want *want, vkf
     return VKF_OK;
 }
 
-// Whether both were measured. A device's clock may be too coarse for one of them, but not for both.
+// Whether both were run: a trial takes more than 0.
 static bool is_measured(const double ns[2])
 {
-    return ns[0] > 0 || ns[1] > 0;
+    return ns[0] > 0 && ns[1] > 0;
 }
 
 static void tell(const vkf_context *context, const vkf__want *want, const vkf__variant *opponent, const double ns[2])

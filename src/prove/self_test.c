@@ -1,6 +1,8 @@
 // Runs a variant on the edge shapes of its operator, and keeps the verdict.
 #include "prove/self_test.h"
 
+#include <math.h>
+
 #include "prove/self_test_bed.h"
 
 // Room for the operands of the largest case: a product of depth 100,000 with b in panels.
@@ -96,11 +98,11 @@ fail:
     return status;
 }
 
-static void keep(vkf_context *context, const vkf__variant *variant, vkf__verdict verdict)
+static void keep(vkf_context *context, const vkf__variant *variant, const vkf__finding *finding)
 {
-    vkf__learned_verdict(&context->learned, variant->kernel, variant->config, verdict);
+    vkf__learned_found(&context->learned, variant->kernel, variant->config, finding);
     // A bad verdict is saved at once, because the process may crash next.
-    if (vkf__verdict_bad(verdict) && vkf__learned_save(&context->learned) != VKF_OK)
+    if (vkf__verdict_bad(finding->verdict) && vkf__learned_save(&context->learned) != VKF_OK)
         vkf__log(&context->host, VKF_SEVERITY_WARNING, "self-test: the verdict could not be saved");
 }
 
@@ -113,9 +115,10 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
     vkf_status status = test(bed);
     if (status == VKF_ERROR_DEVICE_LOST) {
         vkf__log(&context->host, VKF_SEVERITY_WARNING,
-                 "self-test: the device was lost while %s/%s ran, which will not be used again", variant->kernel->name,
-                 variant->config->name);
-        keep(context, variant, VKF_VERDICT_SLOW);
+                 "self-test: the device was lost while %s/%s ran, which is tested once more at the next start",
+                 variant->kernel->name, variant->config->name);
+        keep(context, variant,
+             &(vkf__finding){.verdict = VKF_VERDICT_SLOW, .times = HUGE_VAL, .reason = "the device was lost"});
     }
     if (status != VKF_OK)
         return status;
@@ -130,19 +133,19 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
              variant->kernel->name, variant->config->name, bed->case_count, bed->repetitions,
              (vkf__now_ns() - begin) * 1e-6);
     *out_verdict = vkf__verdict_bad(bed->verdict) ? bed->verdict : good;
-    keep(context, variant, *out_verdict);
+    keep(context, variant,
+         &(vkf__finding){*out_verdict, bed->times, bed->foretold, bed->reason[0] != '\0' ? bed->reason : NULL});
     return VKF_OK;
 }
 
-// A driver that brings down the process in a variant's first test is not asked again, because what is stored tells.
-static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, vkf__verdict *inout_verdict)
+// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test.
+static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf__verdict *out_verdict)
 {
     vkf__learned *learned = &bed->context->learned;
-    const bool first = *inout_verdict == VKF_VERDICT_UNKNOWN;
     if (first)
-        VKF_RETURN_IF_ERROR(vkf__learned_begin_test(learned, bed->variant->kernel, bed->variant->config));
-    vkf_status status = test_and_keep(bed, good, inout_verdict);
-    vkf_status ended = first ? vkf__learned_end_test(learned) : VKF_OK;
+        VKF_RETURN_IF_ERROR(vkf__learned_begin_test(learned, bed->variant));
+    vkf_status status = test_and_keep(bed, good, out_verdict);
+    vkf_status ended = first ? vkf__learned_end_test(learned, bed->variant) : VKF_OK;
     return status == VKF_OK ? ended : status;
 }
 
@@ -155,11 +158,12 @@ static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdic
     const char *why = NULL;
     pthread_mutex_lock(&context->test_lock);
     vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, kernel, bed->variant->config);
-    if (verdict < good && vkf__self_test_covers(kernel->op, &why)) {
-        status = test_marked(bed, good, &verdict);
+    const bool first = vkf__verdict_is_due(&context->learned.verdicts, kernel, bed->variant->config);
+    if ((first || verdict < good) && vkf__self_test_covers(kernel->op, &why)) {
+        status = test_marked(bed, good, first, &verdict);
     } else if (verdict < good) {
         verdict = good;
-        keep(context, bed->variant, verdict);
+        keep(context, bed->variant, &(vkf__finding){.verdict = verdict});
     }
     pthread_mutex_unlock(&context->test_lock);
     if (status == VKF_OK)

@@ -142,13 +142,14 @@ static void condemn(vkf__bed *bed, vkf__verdict verdict, const char *shape, cons
 {
     const vkf__variant *variant = bed->variant;
     bed->verdict = verdict;
+    (void)snprintf(bed->reason, sizeof bed->reason, "%s: %s", shape, what);
     vkf__log(&bed->context->host, VKF_SEVERITY_WARNING,
-             "self-test: %s/%s is %s on this device and will not be used: %s: %s", variant->kernel->name,
+             "self-test: %s/%s is %s on this device and will not be used%s: %s", variant->kernel->name,
              variant->config->name,
              verdict == VKF_VERDICT_SLOW         ? "too slow"
              : verdict == VKF_VERDICT_UNCOMPILED ? "not compiled"
                                                  : "wrong",
-             shape, what);
+             bed->foretold ? " in this run" : "", bed->reason);
 }
 
 static double budget_of(const vkf__bed *bed, double patience)
@@ -159,9 +160,16 @@ static double budget_of(const vkf__bed *bed, double patience)
 void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience)
 {
     char what[96];
-    (void)snprintf(what, sizeof what, "%.1f ms, beyond the budget of %.1f ms", ns * 1e-6,
-                   budget_of(bed, patience) * 1e-6);
+    const double budget = budget_of(bed, patience);
+    (void)snprintf(what, sizeof what, "%.1f ms, beyond the budget of %.1f ms", ns * 1e-6, budget * 1e-6);
+    bed->times = ns / budget;
     condemn(bed, VKF_VERDICT_SLOW, shape, what);
+}
+
+void vkf__bed_foretold_slow(vkf__bed *bed, const char *shape, double ns, double patience)
+{
+    bed->foretold = true;
+    vkf__bed_too_slow(bed, shape, ns, patience);
 }
 
 // The range of bytes of `out` and of the guards around it.
@@ -216,6 +224,8 @@ static vkf_status run_first(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *t
 {
     double budget = budget_of(bed, c->patience), best = 0, ns = 0;
     VKF_RETURN_IF_ERROR(vkf_buffer_write(bed->buffer, 0, bed->image, bed->used_bytes));
+    if (c->foretells)
+        VKF_RETURN_IF_ERROR(vkf__trial_latency(trial, &bed->latency_ns));
     VKF_RETURN_IF_ERROR(vkf__trial_run(trial, &best));
     for (uint32_t i = 0; i < (c->costly ? 1 : SLOW_RETRIES) && best > budget; i++) {
         VKF_RETURN_IF_ERROR(run_again(bed, c, trial, &ns));

@@ -15,12 +15,17 @@ typedef struct vkf__bed {
     uint32_t repetitions;          // of every case
     vkf__keep_going_fn keep_going; // NULL: always
     void *user;
+    // Of a bad verdict:
+    double times; // how many times its budget it took
+    bool foretold;
+    char reason[VKF_VERDICT_REASON_BYTES];
     bool stopped;   // keep_going said no
     bool gathering; // vkf__bed_run() runs nothing, and gathers the pipelines that a case needs
     vkf__pipeline_want *wants;
     size_t want_count, want_capacity;
     uint32_t case_count; // cases that the variant took
     double best_ns;      // the fastest of the first runs of the last case
+    double latency_ns;   // of an empty submission beside the last case that foretells
     uint64_t random;
     uint8_t *image; // what the device holds before a case runs
     uint64_t image_bytes;
@@ -37,6 +42,7 @@ typedef struct vkf__bed_case {
     const void *expected; // a float per element of out, or an int32_t for I32; for padding, what it held before
     double tolerance;     // relative to the larger of 1 and the expected value
     double patience;      // how many times the budget it may take; 0: 1
+    bool foretells;       // its time stands for that of a larger case
     bool costly;          // repeated a few times, and then for a second at most
 } vkf__bed_case;
 
@@ -78,8 +84,10 @@ vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count);
 // variant does not take is skipped. While pipelines are gathered, it adds to bed->wants instead.
 VKF_MUST_CHECK vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c);
 
-// Marks the variant as too slow for a shape, which took `ns` or is expected to.
+// Marks the variant as too slow for a shape, which took `ns`.
 void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience);
+// The same where it is only expected to take so long: then the variant is passed over in this context alone.
+void vkf__bed_foretold_slow(vkf__bed *bed, const char *shape, double ns, double patience);
 
 // The tolerances for a float type: of results that are exact until they are stored, and of results that are rounded on
 // the way.

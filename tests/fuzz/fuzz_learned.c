@@ -1,12 +1,13 @@
-// What is kept about a device between runs: the tuner's table, the self-test's verdicts, and the header of a pipeline
-// cache. What is read and written again is read as the same. "@device" stands in an input for the line of the device,
-// "@hash" for what the first variant of the registry is made of: without them nothing behind the second line would be
-// reached.
+// What is kept about a device between runs: the tuner's table, the self-test's verdicts and marks, and the header of a
+// pipeline cache. What is read and written again is read as the same. "@device" stands in an input for the line of the
+// device, "@library" for that of the library, "@hash" for what the first variant of the registry is made of: without
+// them nothing behind the first lines would be reached.
 #include <string.h>
 
 #include "../unit/recording_host.h"
 #include "fuzz.h"
 #include "kernel/pipeline_cache.h"
+#include "kernel/test_marks.h"
 #include "kernel/text_table.h"
 #include "kernel/tuned.h"
 #include "kernel/variant_hash.h"
@@ -25,8 +26,11 @@ const fuzz_seed fuzz_seeds[] = {
         "end, which the next reading does not see\n"),
     FUZZ_TEXT("vkformer-tuned 2\n@device\ngemm f32,f32,f32 m<=8 n=1 k=1 b=rows @hash @first 1e300\n"),
     FUZZ_TEXT("vkformer-tuned 2\n@device\nattention f32,f32,f32 m<=128 n=512 k=64 b=rows @hash @first 412.00\n"),
-    FUZZ_TEXT("vkformer-verdicts 1\n@device\n" FIRST " passed\n"),
-    FUZZ_TEXT("vkformer-verdicts 1\n@device\n# a comment\n" FIRST " wrong # why\n\n" FIRST " slow\n"),
+    FUZZ_TEXT("vkformer-verdicts 2\n@library\n@device\n" FIRST " passed 1795798645 0 0\n"),
+    FUZZ_TEXT("vkformer-verdicts 2\n@library\n@device\n# a comment\n" FIRST " wrong 1 0 0 # why # 2\n\n" FIRST
+              " slow 1 2 125 # \x1b[2J\n" FIRST " faster 7 0 0\n"),
+    FUZZ_TEXT("vkformer-verdicts 2\nlibrary 0\n@device\n" FIRST " started 1795798645 1 0 # gone\n"),
+    FUZZ_TEXT("vkformer-testing 1\n" FIRST " 0 1795798650 4711 180943 4026531836 boot host\n"),
     FUZZ_TEXT("VFKP\1\0\0\0\5\0\1\0\0\0\0\0\0\0\0\0"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -38,13 +42,18 @@ typedef struct word {
     char text[VKF_DEVICE_LINE_BYTES];
 } word;
 
-static void fill_words(word words[3])
+#define WORDS 4
+
+static void fill_words(word words[WORDS])
 {
     const vkf__kernel *kernel = vkf__kernel_at(0);
     words[0] = (word){.name = "@device"};
     words[1] = (word){.name = "@hash"};
     words[2] = (word){.name = "@first"};
+    words[3] = (word){.name = "@library"};
     vkf__device_line(&caps, words[0].text);
+    snprintf(words[3].text, sizeof words[3].text, "library %d.%d.%d", VKF_VERSION_MAJOR, VKF_VERSION_MINOR,
+             VKF_VERSION_PATCH);
     snprintf(words[1].text, sizeof words[1].text, "%016llx",
              (unsigned long long)vkf__variant_hash(kernel, &kernel->configs[0]));
     snprintf(words[2].text, sizeof words[2].text, "%s/%s", kernel->name, kernel->configs[0].name);
@@ -53,17 +62,17 @@ static void fill_words(word words[3])
 // The input with its words replaced; the caller frees it.
 static char *expand(const uint8_t *data, size_t size_bytes, size_t *out_bytes)
 {
-    word words[3];
+    word words[WORDS];
     fill_words(words);
     char *text = malloc(size_bytes * VKF_DEVICE_LINE_BYTES / 5 + 1);
     FUZZ_CHECK(text);
     size_t count = 0;
     for (size_t i = 0; i < size_bytes;) {
         size_t w = 0;
-        while (w < 3 &&
+        while (w < WORDS &&
                (size_bytes - i < strlen(words[w].name) || memcmp(data + i, words[w].name, strlen(words[w].name)) != 0))
             w++;
-        if (w == 3) {
+        if (w == WORDS) {
             text[count++] = (char)data[i++];
             continue;
         }
@@ -110,8 +119,28 @@ static void check_verdicts(const char *text, size_t size_bytes)
     FUZZ_CHECK(strcmp(written, twice) == 0);
     vkf__free(&recording.host, written);
     vkf__free(&recording.host, twice);
-    vkf__verdicts_free(&recording.host, &verdicts);
-    vkf__verdicts_free(&recording.host, &again);
+    vkf__verdicts_free(&verdicts);
+    vkf__verdicts_free(&again);
+    FUZZ_CHECK(recording.live == 0);
+}
+
+static void ignore(void *user, const vkf__test_mark *mark)
+{
+    (void)user;
+    FUZZ_CHECK(mark->kernel && mark->config);
+}
+
+// What is kept is kept again.
+static void check_marks(const char *text, size_t size_bytes)
+{
+    recording_host recording;
+    recording_host_init(&recording);
+    vkf__text_out out = {.host = &recording.host}, again = {.host = &recording.host};
+    vkf__test_marks_keep(text, size_bytes, NULL, ignore, NULL, &out);
+    vkf__test_marks_keep(out.text ? out.text : "", out.length, NULL, ignore, NULL, &again);
+    FUZZ_CHECK(out.length == again.length && (out.length == 0 || strcmp(out.text, again.text) == 0));
+    vkf__free(&recording.host, out.text);
+    vkf__free(&recording.host, again.text);
     FUZZ_CHECK(recording.live == 0);
 }
 
@@ -137,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     free(text);
     check_tuned(exact, count);
     check_verdicts(exact, count);
+    check_marks(exact, count);
     check_pipeline_cache(data, size_bytes);
     free(exact);
     return 0;

@@ -129,6 +129,39 @@ static void test_slow_variant_is_found_and_replaced(void **state)
         fail_msg("%d warnings: %s", h.warnings, h.warning);
 }
 
+// Slow in a product of depth 128 alone, from which that of 100,000 is foretold: it is passed over without a strike.
+static void test_foretold_slowness_is_no_strike(void **state)
+{
+    static const char slow[] = "void main()\n"
+                               "{\n"
+                               "    float waste = float(gl_LocalInvocationID.x);\n"
+                               "    for (uint i = 0; TILE_M == 64 && p.k == 128 && i < 6000; ++i) {\n"
+                               "        [[unroll]] for (uint j = 0; j < 32; ++j)\n"
+                               "            waste = sin(waste) + cos(waste + 0.5);\n"
+                               "    }\n"
+                               "    if (waste > 3.0 * float(p.m + 100))\n"
+                               "        return;\n";
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf__variant large = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
+    vkf_test_heard h;
+    vkf_shader_copy copy;
+    vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
+    vkf_test_skip_without_glsl_compiler();
+    if (gpu->context->device.plan.caps.type != VKF_DEVICE_TYPE_CPU)
+        skip(); // what is slow depends on the device
+    vkf_test_copy_shaders(&copy);
+    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "void main()\n{\n", slow);
+    vkf_context *context = vkf_test_open_heard(gpu, &h, (vkf_context_desc){.shader_dir = copy.path});
+    assert_int_equal(vkf__self_test(context, &large, &verdict), VKF_OK);
+    const vkf__verdict_entry *entry = vkf__verdict_entry_of(&context->learned.verdicts, large.kernel, large.config);
+    if (verdict != VKF_VERDICT_SLOW || !strstr(h.slow, "by what 128 took") || !strstr(h.slow, "in this run"))
+        fail_msg("verdict %d: %s", (int)verdict, h.slow);
+    assert_int_equal(atomic_load(&entry->strikes), 0);
+    assert_true(atomic_load(&entry->percent) > 100);
+    vkf_context_destroy(&context);
+    vkf_test_remove_shaders(&copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_write_beside_the_output_is_found),
         cmocka_unit_test(test_column_that_counts_twice_is_found),
         cmocka_unit_test(test_slow_variant_is_found_and_replaced),
+        cmocka_unit_test(test_foretold_slowness_is_no_strike),
     };
     return cmocka_run_group_tests_name("planted", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

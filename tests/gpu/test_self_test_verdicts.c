@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "blob_store.h"
 #include "fixture.h"
 #include "heard.h"
@@ -85,9 +86,9 @@ static void test_verdicts_are_kept(void **state)
     assert_true(h.tests > 0);
     vkf_context_destroy(&context);
     char *text = vkf_blob_text(&store, "verdicts-");
-    assert_memory_equal(text, "vkformer-verdicts 1\ndevice ", 27);
+    assert_memory_equal(text, "vkformer-verdicts 2\nlibrary ", 28);
     assert_non_null(strstr(text, "gemm_tile.f32_f32_f32/small "));
-    assert_non_null(strstr(text, " passed\n"));
+    assert_non_null(strstr(text, " passed "));
     free(text);
 
     context = vkf_test_open_heard(gpu, &h, desc);
@@ -95,7 +96,7 @@ static void test_verdicts_are_kept(void **state)
     assert_int_equal(h.tests, 0);
     vkf_context_destroy(&context);
 
-    vkf_blob_edit(&store, "verdicts-", " passed\n", " wrong\n");
+    vkf_blob_edit(&store, "verdicts-", " passed ", " wrong ");
     context = vkf_test_open_heard(gpu, &h, desc);
     assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_WRONG);
     assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
@@ -104,43 +105,130 @@ static void test_verdicts_are_kept(void **state)
     vkf_blob_store_clear(&store);
 }
 
-// A store that counts the saves in which a test has started.
-static int saves_of_started_tests;
+#define SMALL_TILE "gemm_tile.f32_f32_f32/small"
 
-static void count_save(void *user, const char *key, const void *data, size_t size_bytes)
+// A store that counts the saves in which a test is under way, and keeps the first of the small tile.
+static struct {
+    int saves;
+    char key[128];
+    char text[1024];
+} marks;
+
+static void keep_marks(void *user, const char *key, const void *data, size_t size_bytes)
 {
     vkf_blob_store *store = user;
     vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
-    char *text = vkf_blob_text(store, "verdicts-");
-    saves_of_started_tests += strstr(text, " started ") != NULL;
+    if (strncmp(key, "testing-", 8) != 0 || size_bytes == 0)
+        return;
+    marks.saves++;
+    char *text = vkf_blob_text(store, "testing-");
+    if (strstr(text, SMALL_TILE " ") && marks.key[0] == '\0') {
+        (void)snprintf(marks.key, sizeof marks.key, "%s", key);
+        (void)snprintf(marks.text, sizeof marks.text, "%s", text);
+    }
     free(text);
 }
 
-// What is stored says before a variant's first test that it starts, and afterwards what came of it. A variant whose
-// test never ended is neither asked again nor taken.
-static void test_driver_that_dies_is_not_asked_again(void **state)
+// What is stored where a process was brought down by its test of the small tile, after so many others.
+static void store_a_crash(vkf_blob_store *store, int before)
+{
+    char line[256], edited[256];
+    const vkf__process_mark own = vkf__process_mark_own();
+    const char *date = strstr(marks.text, SMALL_TILE " ") + strlen(SMALL_TILE " 0123456789abcdef 0 ");
+    (void)snprintf(line, sizeof line, " 0 %.*s %llu %llu ", (int)strcspn(date, " "), date, (unsigned long long)own.id,
+                   (unsigned long long)own.started);
+    (void)snprintf(edited, sizeof edited, " %d %.*s %llu %llu ", before, (int)strcspn(date, " "), date,
+                   (unsigned long long)own.id, (unsigned long long)own.started + 1);
+    vkf_blob_put(store, vkf_blob_find(store, "verdicts-")->key, "", 0);
+    vkf_blob_put(store, marks.key, marks.text, strlen(marks.text));
+    vkf_blob_edit(store, "testing-", line, edited);
+}
+
+static int multiply_and_count_tests(vkf_context *context, const vkf_test_heard *h)
+{
+    const int tests = h->tests;
+    float value = 0;
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_true(value == 20);
+    return h->tests - tests;
+}
+
+// What is stored says before a variant's first test that it starts, and says it no more afterwards. One that did not
+// end is repeated at the next start, without a word; if that does not end either, the variant is left out.
+static void test_driver_that_dies_is_asked_twice(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_blob_store store = {0};
     vkf_test_heard h;
-    float value = 0;
     vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
-    desc.cache.save = count_save;
-    saves_of_started_tests = 0;
+    desc.cache.save = keep_marks;
+    memset(&marks, 0, sizeof marks);
     vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
-    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
-    assert_int_equal(saves_of_started_tests, h.tests);
-    char *text = vkf_blob_text(&store, "verdicts-");
-    assert_non_null(strstr(text, "gemm_tile.f32_f32_f32/small "));
-    assert_null(strstr(text, "started"));
-    free(text);
+    const int tests = multiply_and_count_tests(context, &h);
+    assert_int_equal(marks.saves, tests);
+    assert_int_equal(vkf_blob_find(&store, "testing-")->size_bytes, 0);
     vkf_context_destroy(&context);
-    vkf_blob_edit(&store, "verdicts-", " passed\n", " started\n");
+    store_a_crash(&store, 0);
     context = vkf_test_open_heard(gpu, &h, desc);
-    assert_non_null(strstr(h.last, "never ended"));
-    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
-    assert_true(value == 20);
-    assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_STARTED);
+    assert_int_equal(vkf_test_verdict_of(context, SMALL_TILE), VKF_VERDICT_UNKNOWN);
+    assert_true(multiply_and_count_tests(context, &h) > 0);
+    assert_int_equal(vkf_test_verdict_of(context, SMALL_TILE), VKF_VERDICT_PASSED);
+    assert_string_equal(h.last, "");
+    vkf_context_destroy(&context);
+    store_a_crash(&store, 1);
+    context = vkf_test_open_heard(gpu, &h, desc);
+    if (!strstr(h.last, "never ended") || !strstr(h.last, "info --forget") || !strstr(h.last, "\"verdicts-"))
+        fail_msg("%s", h.last);
+    (void)multiply_and_count_tests(context, &h);
+    assert_int_equal(vkf_test_verdict_of(context, SMALL_TILE), VKF_VERDICT_STARTED);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+typedef struct told {
+    int verdicts, left_out;
+    char reason[256];
+} told;
+
+static void tell(void *user, const vkf_verdict *verdict)
+{
+    told *t = user;
+    t->verdicts++;
+    t->left_out += verdict->left_out;
+    assert_true(verdict->date > 1700000000);
+    if (verdict->left_out && strcmp(verdict->variant, SMALL_TILE) == 0)
+        (void)snprintf(t->reason, sizeof t->reason, "%s %u: %s", verdict->verdict, verdict->strikes, verdict->reason);
+}
+
+// A strike is told with the process and where it was, and is warned of once. All of it can be forgotten.
+static void test_verdicts_are_told_and_forgotten(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    vkf_test_heard h;
+    told before = {0}, after = {0};
+    vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
+    desc.cache.save = keep_marks;
+    memset(&marks, 0, sizeof marks);
+    vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
+    assert_true(multiply_and_count_tests(context, &h) > 0);
+    vkf_context_destroy(&context);
+    store_a_crash(&store, 1);
+    context = vkf_test_open_heard(gpu, &h, desc);
+    vkf_context_destroy(&context);
+    context = vkf_test_open_heard(gpu, &h, desc);
+    assert_string_equal(h.last, "");
+    assert_int_equal(vkf_context_verdicts(context, tell, &before), VKF_OK);
+    assert_int_equal(before.left_out, 1);
+    if (strncmp(before.reason, "started 2: process ", 19) != 0 || !strstr(before.reason, "host ") ||
+        !strstr(before.reason, "process namespace ") || !strstr(before.reason, "boot "))
+        fail_msg("%s", before.reason);
+    assert_int_equal(vkf_context_forget_verdicts(context), VKF_OK);
+    assert_int_equal(vkf_context_verdicts(context, tell, &after), VKF_OK);
+    assert_int_equal(after.verdicts, 0);
+    assert_int_equal(vkf_blob_find(&store, "verdicts-")->size_bytes, 0);
+    assert_true(multiply_and_count_tests(context, &h) > 0);
+    assert_int_equal(vkf_test_verdict_of(context, SMALL_TILE), VKF_VERDICT_PASSED);
     vkf_context_destroy(&context);
     vkf_blob_store_clear(&store);
 }
@@ -179,10 +267,10 @@ static void save_and_start_another(void *user, const char *key, const void *data
 {
     vkf_blob_store *store = user;
     vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
-    char *text = vkf_blob_text(store, "verdicts-");
-    const bool starts = strstr(text, "gemm_tile.f32_f32_f32/small ") && strstr(text, " started ");
+    char *text = vkf_blob_text(store, "testing-");
+    const bool starts = strstr(text, SMALL_TILE " ") != NULL;
     free(text);
-    if (!starts || beside_saves++ > 0)
+    if (strncmp(key, "testing-", 8) != 0 || !starts || beside_saves++ > 0)
         return;
     (void)fflush(NULL);
     pid_t child = fork();
@@ -233,10 +321,31 @@ static void test_quarantine_of_the_only_kernel_is_named(void **state)
     assert_non_null(strstr(h.last, "no kernel for softmax is left on this device and driver: softmax"));
     assert_non_null(strstr(h.last, "is quarantined: its self-test differed"));
     assert_non_null(strstr(h.last, "kept in the cache as \"verdicts-"));
-    assert_non_null(strstr(h.last, "--no-cache"));
+    assert_non_null(strstr(h.last, "vkf_context_forget_verdicts()"));
     vkf_tensor_destroy(&x);
     vkf_context_destroy(&context);
     vkf_blob_store_clear(&store);
+}
+
+// What others found slow, or did not come back from, is tested again where nothing better is left.
+static void test_suspected_variants_get_another_chance(void **state)
+{
+    vkf_test_heard h;
+    const uint32_t shape[] = {4, 8};
+    const vkf__kernel *softmax = vkf_test_variant_named("softmax.f32_f32/row16").kernel;
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
+    vkf_tensor x;
+    bool left_out = false;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        for (uint32_t c = 0; vkf__kernel_at(i)->op == softmax->op && c < vkf__kernel_at(i)->config_count; c++)
+            vkf__verdict_strike(&context->learned.verdicts, vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c],
+                                VKF_VERDICT_STRIKES, "gone", &left_out);
+    assert_true(left_out);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
+    assert_int_equal(vkf_softmax(context, &(vkf_softmax_desc){.x = x, .out = x}), VKF_OK);
+    assert_int_equal(h.tests, 1);
+    vkf_tensor_destroy(&x);
+    vkf_context_destroy(&context);
 }
 
 static void assert_tested_anew(vkf_test_gpu *gpu, vkf_blob_store *store, const char *what, bool warns)
@@ -258,8 +367,11 @@ static void test_stale_and_damaged_verdicts_are_ignored(void **state)
         const char *from, *to;
         bool warns;
     } rows[] = {
-        {"device ", "device 1", false}, {"vkformer-verdicts 1", "vkformer-verdicts 9", true},
-        {" passed", " splendid", true}, {"f32/small ", "f32/small 1111111111111111 passed # ", false},
+        {"device ", "device 1", false},
+        {"vkformer-verdicts 2", "vkformer-verdicts 9", false},
+        {"vkformer-verdicts 2", "verdicts", true},
+        {" passed", " splendid", true},
+        {"f32/small ", "f32/small 1111111111111111 passed 1 0 0 # ", false},
         {"device ", "vice ", true},
     };
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -317,7 +429,9 @@ int main(void)
         cmocka_unit_test(test_self_test_runs_once_and_can_be_skipped),
         cmocka_unit_test(test_bad_variant_gives_way_to_the_next),
         cmocka_unit_test(test_verdicts_are_kept),
-        cmocka_unit_test(test_driver_that_dies_is_not_asked_again),
+        cmocka_unit_test(test_driver_that_dies_is_asked_twice),
+        cmocka_unit_test(test_verdicts_are_told_and_forgotten),
+        cmocka_unit_test(test_suspected_variants_get_another_chance),
         cmocka_unit_test(test_process_that_tests_has_not_died),
         cmocka_unit_test(test_quarantine_of_the_only_kernel_is_named),
         cmocka_unit_test(test_stale_and_damaged_verdicts_are_ignored),

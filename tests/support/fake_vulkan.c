@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/shared_library.h"
 #include "fake_vulkan_functions.h"
 #include "vk/new_declarations.h"
@@ -47,6 +48,8 @@ static struct {
     uint32_t fail_call; // 0: none
     const char *fail_function;
     const char *failed;
+    const char *delay_function; // NULL: none
+    uint64_t delay_ns;
     bool discrete;
     char misuse[256];
 } fake;
@@ -101,6 +104,8 @@ static VkResult entered(function_index function, unsigned results)
 // Counts a call, and says what it is to return: VK_SUCCESS, or the failure whose turn it is.
 static VkResult enter(function_index function, unsigned results)
 {
+    if (fake.delay_function && strcmp(fake.delay_function, names[function]) == 0)
+        vkf__pause_ns(fake.delay_ns);
     pthread_mutex_lock(&lock);
     VkResult result = entered(function, results);
     pthread_mutex_unlock(&lock);
@@ -416,7 +421,14 @@ void fake_vulkan_reset(void)
     fake.fail_call = 0;
     fake.fail_function = NULL;
     fake.failed = NULL;
+    fake.delay_function = NULL;
     fake.misuse[0] = '\0';
+}
+
+void fake_vulkan_delay(const char *function, uint64_t delay_ns)
+{
+    fake.delay_function = function;
+    fake.delay_ns = delay_ns;
 }
 
 void fake_vulkan_fail(VkResult result, uint32_t call)

@@ -1,5 +1,5 @@
 // A Vulkan loader for tests, between the library and the machine's own: it counts calls, keeps a list of the objects
-// that are alive, lets a chosen call fail, and can make a device look like a discrete one. One device at a time, and
+// that are alive, lets a chosen call fail or wait, and can make a device look like a discrete one. One device at a time, and
 // one thread but for those that the library makes pipelines with.
 #ifndef VKF_TESTS_FAKE_VULKAN_H
 #define VKF_TESTS_FAKE_VULKAN_H
@@ -24,6 +24,10 @@ void fake_vulkan_fail(VkResult result, uint32_t call);
 void fake_vulkan_fail_function(VkResult result, const char *function, uint32_t call);
 // The function that failed; NULL while none has.
 const char *fake_vulkan_failed(void);
+
+// Every call of `function` waits so long before anything else happens, as behind another program's work, until the next
+// reset.
+void fake_vulkan_delay(const char *function, uint64_t delay_ns);
 
 // Calls since the last reset of functions whose names begin so: "vkCmd", "vkAllocateMemory".
 uint64_t fake_vulkan_calls(const char *prefix);

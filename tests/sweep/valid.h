@@ -76,6 +76,7 @@ void valid_vkf_kernel_fn(void *user, const char *kernel, bool usable, const char
 void valid_vkf_planned_dispatch_fn(void *user, const vkf_planned_dispatch *dispatch);
 bool valid_vkf_kernel_report_fn(void *user, const vkf_kernel_report *report);
 bool valid_vkf_probe_fn(void *user, const vkf_probe_output *output);
+void valid_vkf_verdict_fn(void *user, const vkf_verdict *verdict);
 void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
 
 #define VALID_STRUCTS(X)                                                                                               \

@@ -148,6 +148,12 @@ bool valid_vkf_probe_fn(void *user, const vkf_probe_output *output)
     return output->count > 0;
 }
 
+void valid_vkf_verdict_fn(void *user, const vkf_verdict *verdict)
+{
+    (void)user;
+    (void)verdict;
+}
+
 void valid_vkf_choice_fn(void *user, const vkf_choice *choice)
 {
     (void)user;

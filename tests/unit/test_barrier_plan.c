@@ -46,7 +46,7 @@ static void plan_layers(const vkf__caps *caps)
         assert_int_equal(work.plan.node_count, barriers + count_of(layer->list, ", ") + 1);
         vkf__work_finish(&work);
     }
-    vkf__verdicts_free(&context.host, &context.learned.verdicts);
+    vkf__verdicts_free(&context.learned.verdicts);
 }
 
 static void test_barriers_of_a_plan(void **state)

@@ -31,7 +31,7 @@ static bool rows_dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t
     };
     const vkf__work work = {.context = &context};
     const bool pays = vkf__gemm_dot_pays(&work, &args);
-    vkf__verdicts_free(&context.host, &context.learned.verdicts);
+    vkf__verdicts_free(&context.learned.verdicts);
     return pays;
 }
 

@@ -64,7 +64,7 @@ static uint32_t splits_in(const vkf__caps *caps, const model_product *product, v
     else
         assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL));
     uint32_t splits = vkf__gemm_splits(&work, &args, &problem, &whole);
-    vkf__verdicts_free(&context.host, &context.learned.verdicts);
+    vkf__verdicts_free(&context.learned.verdicts);
     return splits;
 }
 

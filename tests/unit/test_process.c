@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,7 +37,7 @@ static void test_this_process_lives(void **state)
     (void)state;
     const vkf__process_mark own = vkf__process_mark_own();
     assert_true(own.id == (uint64_t)getpid());
-    assert_true(vkf__process_lives(&own));
+    assert_int_equal(vkf__process_state_of(&own), VKF_PROCESS_LIVES);
 #if defined(__linux__)
     assert_true(own.started > 0);
 #endif
@@ -49,17 +51,37 @@ static void test_one_of_another_start_does_not(void **state)
     if (other.started == 0)
         skip();
     other.started++;
-    assert_false(vkf__process_lives(&other));
+    assert_int_equal(vkf__process_state_of(&other), VKF_PROCESS_ENDED);
 }
 
 static void test_numbers_of_no_process(void **state)
 {
     (void)state;
     const uint64_t numbers[] = {0, UINT64_C(0xffffffff), UINT64_MAX};
+    vkf__process_mark none = vkf__process_mark_own();
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        assert_false(vkf__process_lives(&(vkf__process_mark){numbers[i], 0}));
-        assert_false(vkf__process_lives(&(vkf__process_mark){numbers[i], 1}));
+        none.id = numbers[i];
+        for (none.started = 0; none.started < 2; none.started++)
+            assert_int_equal(vkf__process_state_of(&none), VKF_PROCESS_ENDED);
     }
+}
+
+// Of a process on another machine, in another run of this one, or in another container nothing is known.
+static void test_processes_elsewhere(void **state)
+{
+    (void)state;
+    const vkf__process_mark own = vkf__process_mark_own();
+    vkf__process_mark host = own, boot = own, numbers = own;
+    (void)snprintf(host.place.host, sizeof host.place.host, "another");
+    (void)snprintf(boot.place.boot, sizeof boot.place.boot, "earlier");
+    numbers.place.numbers++;
+    assert_int_equal(vkf__process_state_of(&host), VKF_PROCESS_ELSEWHERE);
+    assert_int_equal(vkf__process_state_of(&boot), VKF_PROCESS_ELSEWHERE);
+    assert_int_equal(vkf__process_state_of(&numbers), VKF_PROCESS_ELSEWHERE);
+#if defined(__linux__)
+    assert_true(own.place.numbers > 0);
+    assert_int_equal(strlen(own.place.boot), 36);
+#endif
 }
 
 // Without the time of the start the number alone has to do, and a child counts until its parent has asked for it.
@@ -68,17 +90,18 @@ static void test_a_child_lives_until_it_is_killed(void **state)
     (void)state;
     vkf__process_mark mark;
     pid_t child = start_child(&mark);
-    const vkf__process_mark number = {mark.id, 0};
+    vkf__process_mark number = mark;
+    number.started = 0;
     assert_true(mark.id == (uint64_t)child);
-    assert_true(vkf__process_lives(&mark));
-    assert_true(vkf__process_lives(&number));
+    assert_int_equal(vkf__process_state_of(&mark), VKF_PROCESS_LIVES);
+    assert_int_equal(vkf__process_state_of(&number), VKF_PROCESS_LIVES);
     siginfo_t how;
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT), 0);
-    assert_true(mark.started == 0 || !vkf__process_lives(&mark));
+    assert_true(mark.started == 0 || vkf__process_state_of(&mark) == VKF_PROCESS_ENDED);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_false(vkf__process_lives(&mark));
-    assert_false(vkf__process_lives(&number));
+    assert_int_equal(vkf__process_state_of(&mark), VKF_PROCESS_ENDED);
+    assert_int_equal(vkf__process_state_of(&number), VKF_PROCESS_ENDED);
 }
 
 int main(void)
@@ -87,6 +110,7 @@ int main(void)
         cmocka_unit_test(test_this_process_lives),
         cmocka_unit_test(test_one_of_another_start_does_not),
         cmocka_unit_test(test_numbers_of_no_process),
+        cmocka_unit_test(test_processes_elsewhere),
         cmocka_unit_test(test_a_child_lives_until_it_is_killed),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);

@@ -626,7 +626,35 @@ static void test_select_passes_over_bad_verdicts(void **state)
     assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
     assert_false(vkf__variant_eligible(&selector, variant.kernel, variant.config, &problem, &why));
     assert_non_null(strstr(why, "quarantined"));
-    vkf__verdicts_free(&host, &verdicts);
+    vkf__verdicts_free(&verdicts);
+}
+
+// Of slow variants the least slow one serves, whatever their order, and before what a process did not come back from.
+static void test_select_takes_the_least_slow(void **state)
+{
+    (void)state;
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    vkf__caps caps = discrete_caps();
+    caps.subgroup_arithmetic = false; // one kernel is left
+    const vkf__problem problem = {.m = 10, .n = 2000};
+    const vkf__kernel *softmax = kernel_named("softmax.f32_f32");
+    static const double times[] = {7, 3, 0};
+    vkf__verdicts verdicts = {0};
+    vkf__variant variant;
+    const vkf__selector selector = {.caps = &caps, .verdicts = &verdicts};
+    assert_int_equal(vkf__verdicts_init(&host, &verdicts), VKF_OK);
+    for (size_t i = 0; i < 3; i++)
+        vkf__verdict_note(
+            &verdicts, softmax, &softmax->configs[i],
+            &(vkf__finding){.verdict = i < 2 ? VKF_VERDICT_SLOW : VKF_VERDICT_STARTED, .times = times[i]});
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row64");
+    vkf__verdict_note(&verdicts, softmax, &softmax->configs[1],
+                      &(vkf__finding){.verdict = VKF_VERDICT_SLOW, .times = 7.5});
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row256");
+    vkf__verdicts_free(&verdicts);
 }
 
 // What lost its race is no default, but serves where it is asked for, where it was measured, and where nothing else
@@ -656,10 +684,14 @@ static void test_select_passes_over_what_was_outrun(void **state)
     set_verdict(&verdicts, "softmax.f32_f32", 2, VKF_VERDICT_STARTED);
     assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
     assert_string_equal(variant.config->name, "row256");
+    // Nor is a test that never ended held against the last one.
     set_verdict(&verdicts, "softmax.f32_f32", 0, VKF_VERDICT_UNCOMPILED);
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row16");
+    set_verdict(&verdicts, "softmax.f32_f32", 2, VKF_VERDICT_WRONG);
     assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
     assert_true(vkf__select_quarantined(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant));
-    vkf__verdicts_free(&host, &verdicts);
+    vkf__verdicts_free(&verdicts);
 }
 
 static void test_kernel_usable_says_why(void **state)
@@ -716,6 +748,7 @@ int main(void)
         cmocka_unit_test(test_select_tuned_entry_overrides),
         cmocka_unit_test(test_select_rank_by_measured_layout),
         cmocka_unit_test(test_select_passes_over_bad_verdicts),
+        cmocka_unit_test(test_select_takes_the_least_slow),
         cmocka_unit_test(test_select_passes_over_what_was_outrun),
         cmocka_unit_test(test_kernel_usable_says_why),
         cmocka_unit_test(test_select_norm_gradients),

@@ -154,7 +154,7 @@ static void test_candidates_respect_limits_and_verdicts(void **state)
     assert_false(find(&l, "gemm_tile.f32_f32_f32", "large")->taken);
     assert_non_null(strstr(find(&l, "gemm_tile.f32_f32_f32", "large")->why, "quarantined"));
     release(&l);
-    vkf__verdicts_free(&host, &verdicts);
+    vkf__verdicts_free(&verdicts);
 }
 
 static uint32_t rank_of(const vkf__kernel *kernel, const vkf__caps *caps)

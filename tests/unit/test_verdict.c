@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "kernel/test_marks.h"
 #include "kernel/text_table.h"
 #include "kernel/variant_hash.h"
 #include "kernel/verdict.h"
@@ -34,7 +35,7 @@ static void set_up(fixture *f)
 
 static void tear_down(fixture *f)
 {
-    vkf__verdicts_free(&f->recording.host, &f->verdicts);
+    vkf__verdicts_free(&f->verdicts);
     assert_int_equal(f->recording.live, 0);
 }
 
@@ -70,24 +71,116 @@ static void read_edited(fixture *f, const char *text, const char *from, const ch
     vkf__verdicts_parse(&f->recording.host, &caps, edited, strlen(edited), &f->verdicts);
 }
 
+// Reads a text into fresh verdicts.
+static void read_text(fixture *f, const char *text)
+{
+    set_up(f);
+    vkf__verdicts_parse(&f->recording.host, &caps, text, strlen(text), &f->verdicts);
+}
+
+static const vkf__verdict_entry *first_entry(const fixture *f)
+{
+    return vkf__verdict_entry_of(&f->verdicts, vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0]);
+}
+
 static void test_verdicts_format_and_back(void **state)
 {
     (void)state;
     for (vkf__verdict verdict = VKF_VERDICT_PASSED; verdict < VKF_VERDICT_COUNT; verdict++) {
+        const bool expires = verdict == VKF_VERDICT_SLOW || verdict == VKF_VERDICT_STARTED;
         fixture written, read;
         set_up(&written);
-        set_up(&read);
         put(&written, false, verdict);
         put(&written, true, VKF_VERDICT_PASSED);
         char *text = format(&written);
-        vkf__verdicts_parse(&read.recording.host, &caps, text, strlen(text), &read.verdicts);
-        assert_int_equal(read.recording.messages, verdict == VKF_VERDICT_STARTED ? 1 : 0);
-        assert_int_equal(get(&read, false), verdict);
+        read_text(&read, text);
+        assert_int_equal(read.recording.messages, 0);
+        assert_int_equal(get(&read, false), expires ? VKF_VERDICT_UNKNOWN : verdict);
+        assert_int_equal(atomic_load(&first_entry(&read)->verdict), verdict);
         assert_int_equal(get(&read, true), VKF_VERDICT_PASSED);
+        char *again = format(&read);
+        assert_string_equal(again, text);
         vkf__free(&written.recording.host, text);
+        vkf__free(&read.recording.host, again);
         tear_down(&written);
         tear_down(&read);
     }
+}
+
+static void find_slow(fixture *f, bool foretold)
+{
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    vkf__verdict_note(&f->verdicts, kernel, &kernel->configs[0],
+                      &(vkf__finding){VKF_VERDICT_SLOW, 1.255, foretold, "m 3: \033[2J#5 ms "});
+}
+
+// At the first start it is tested again, at the second it is left out; where it is slow at once, it is left out here.
+static void test_slow_variants_have_two_strikes(void **state)
+{
+    (void)state;
+    fixture first, second, third;
+    set_up(&first);
+    find_slow(&first, false);
+    assert_int_equal(get(&first, false), VKF_VERDICT_SLOW);
+    char *text = format(&first);
+    assert_non_null(strstr(text, " 1 125 # m 3: ?[2J#5 ms\n"));
+    read_text(&second, text);
+    assert_int_equal(get(&second, false), VKF_VERDICT_UNKNOWN);
+    find_slow(&second, false);
+    assert_int_equal(get(&second, false), VKF_VERDICT_SLOW);
+    char *twice = format(&second);
+    read_text(&third, twice);
+    assert_int_equal(get(&third, false), VKF_VERDICT_SLOW);
+    // Nothing better may be left: then it is tested before it is used, once.
+    assert_true(vkf__verdict_is_due(&third.verdicts, vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0]));
+    find_slow(&third, false);
+    assert_false(vkf__verdict_is_due(&third.verdicts, vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0]));
+    put(&third, false, VKF_VERDICT_PASSED);
+    assert_int_equal(atomic_load(&first_entry(&third)->strikes), 0);
+    assert_null(first_entry(&third)->reason);
+    vkf__free(&first.recording.host, text);
+    vkf__free(&second.recording.host, twice);
+    tear_down(&first);
+    tear_down(&second);
+    tear_down(&third);
+}
+
+// What was foretold is not kept, and what was kept before stays.
+static void test_foretold_slowness_is_no_strike(void **state)
+{
+    (void)state;
+    fixture first, second;
+    set_up(&first);
+    find_slow(&first, true);
+    assert_int_equal(get(&first, false), VKF_VERDICT_SLOW);
+    char *text = format(&first);
+    assert_null(strstr(text, "slow"));
+    find_slow(&first, false);
+    char *struck = format(&first);
+    read_text(&second, struck);
+    find_slow(&second, true);
+    assert_int_equal(atomic_load(&first_entry(&second)->strikes), 1);
+    vkf__free(&first.recording.host, text);
+    vkf__free(&first.recording.host, struck);
+    tear_down(&first);
+    tear_down(&second);
+}
+
+// Another version of the library may have mended what was slow. What was wrong is the kernel's.
+static void test_strikes_end_with_the_library(void **state)
+{
+    (void)state;
+    fixture written, read;
+    set_up(&written);
+    find_slow(&written, false);
+    put(&written, true, VKF_VERDICT_WRONG);
+    char *text = format(&written);
+    read_edited(&read, text, "library ", "library 1");
+    assert_int_equal(atomic_load(&first_entry(&read)->verdict), VKF_VERDICT_UNKNOWN);
+    assert_int_equal(get(&read, true), VKF_VERDICT_WRONG);
+    vkf__free(&written.recording.host, text);
+    tear_down(&written);
+    tear_down(&read);
 }
 
 static void test_verdicts_known_ones_stay(void **state)
@@ -130,22 +223,6 @@ static void test_races_format_and_back(void **state)
     tear_down(&read);
 }
 
-// What is stored while this process tests the first variant.
-static char *format_started(fixture *f)
-{
-    const vkf__kernel *kernel = vkf__kernel_at(0);
-    f->verdicts.tested_kernel = kernel;
-    f->verdicts.tested_config = &kernel->configs[0];
-    return format(f);
-}
-
-// The end of the line that says so.
-static const char *started_by(const vkf__process_mark *tester, char out_words[64])
-{
-    (void)snprintf(out_words, 64, " started %" PRIu64 " %" PRIu64 "\n", tester->id, tester->started);
-    return out_words;
-}
-
 // What was not measured may be in another run.
 static void test_unmeasured_races_are_not_kept(void **state)
 {
@@ -165,78 +242,157 @@ static void test_unmeasured_races_are_not_kept(void **state)
     tear_down(&read);
 }
 
-// While a variant is tested, its line says so, and what is stored about it is passed over. Elsewhere any later verdict
-// takes the place of a test that has only started.
-static void test_started_tests(void **state)
+// Marks of tests under way ------------------------------------------------------------------------------------------
+
+static char *own_mark(fixture *f, uint32_t strikes)
 {
-    (void)state;
-    char words[64];
-    const vkf__process_mark own = vkf__process_mark_own();
-    fixture here, elsewhere;
-    set_up(&here);
-    char *started = format_started(&here);
-    assert_non_null(strstr(started, started_by(&own, words)));
-    vkf__verdicts_parse(&here.recording.host, &caps, started, strlen(started), &here.verdicts);
-    assert_int_equal(get(&here, false), VKF_VERDICT_UNKNOWN);
-    read_edited(&elsewhere, started, words, " started\n");
-    assert_int_equal(get(&elsewhere, false), VKF_VERDICT_STARTED);
-    assert_int_equal(elsewhere.recording.severity, VKF_SEVERITY_WARNING);
-    assert_true(vkf__verdict_bad(VKF_VERDICT_STARTED));
-    here.verdicts.tested_kernel = NULL;
-    put(&here, false, VKF_VERDICT_PASSED);
-    char *ended = format(&here);
-    vkf__verdicts_parse(&elsewhere.recording.host, &caps, ended, strlen(ended), &elsewhere.verdicts);
-    assert_int_equal(get(&elsewhere, false), VKF_VERDICT_PASSED);
-    vkf__free(&here.recording.host, started);
-    vkf__free(&here.recording.host, ended);
-    tear_down(&here);
-    tear_down(&elsewhere);
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    vkf__text_out out = {.host = &f->recording.host};
+    vkf__test_marks_add(&out, &(vkf__variant){kernel, &kernel->configs[0]}, strikes);
+    assert_int_equal(out.status, VKF_OK);
+    return out.text;
 }
 
-// A process that tests a variant now has not been brought down by it, and its line is its own to write.
-static void test_tests_of_living_processes(void **state)
+static void count_lost(void *user, const vkf__test_mark *mark)
 {
-    (void)state;
-    char words[64], other_words[64];
-    const vkf__process_mark own = vkf__process_mark_own();
-    const vkf__process_mark gone = {own.id, own.started + 1};
-    fixture here, beside, after;
-    set_up(&here);
-    set_up(&beside);
-    char *started = format_started(&here);
-    vkf__verdicts_parse(&beside.recording.host, &caps, started, strlen(started), &beside.verdicts);
-    assert_int_equal(get(&beside, false), VKF_VERDICT_UNKNOWN);
-    assert_int_equal(beside.recording.severity, VKF_SEVERITY_DEBUG);
-    char *unchanged = format(&beside);
-    assert_null(strstr(unchanged, "started"));
-    read_edited(&after, started, started_by(&own, words), started_by(&gone, other_words));
-    assert_int_equal(get(&after, false), VKF_VERDICT_STARTED);
-    vkf__free(&here.recording.host, started);
-    vkf__free(&beside.recording.host, unchanged);
-    tear_down(&here);
-    tear_down(&beside);
-    tear_down(&after);
+    *(uint32_t *)user += 10 + mark->strikes;
 }
 
-// A process is named by two numbers, behind "started" alone.
-static void test_testers_that_are_malformed(void **state)
+// How many marks of `text` do not hold, times ten, and their strikes; *out_kept: whether one does.
+static uint32_t lost_of(fixture *f, const char *text, const vkf__variant *ended, bool *out_kept)
+{
+    uint32_t lost = 0;
+    vkf__text_out out = {.host = &f->recording.host};
+    vkf__test_marks_keep(text, strlen(text), ended, count_lost, &lost, &out);
+    *out_kept = out.length > 0;
+    vkf__free(&f->recording.host, out.text);
+    return lost;
+}
+
+// A process that tests a variant now has not been brought down by it, and takes its mark out when it has ended.
+static void test_marks_of_living_processes(void **state)
 {
     (void)state;
-    static const char *const endings[] = {" started 12\n", " started 12 x\n",   " started 12 34 56\n",
-                                          " started -\n",  " started 12 34x\n", " passed 12 34\n"};
-    char words[64];
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    const vkf__variant first = {kernel, &kernel->configs[0]}, other = {kernel, &kernel->configs[1]};
+    fixture f;
+    bool kept = false;
+    set_up(&f);
+    char *text = own_mark(&f, 1);
+    assert_int_equal(lost_of(&f, text, NULL, &kept), 0);
+    assert_true(kept);
+    assert_int_equal(lost_of(&f, text, &other, &kept), 0);
+    assert_true(kept);
+    assert_int_equal(lost_of(&f, text, &first, &kept), 0);
+    assert_false(kept);
+    vkf__free(&f.recording.host, text);
+    tear_down(&f);
+}
+
+// The mark of the first variant with another process, or begun at another time.
+static char *edited_mark(fixture *f, int64_t age, uint64_t later, const char *host)
+{
     const vkf__process_mark own = vkf__process_mark_own();
-    fixture here, read;
-    set_up(&here);
-    char *started = format_started(&here);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        read_edited(&read, started, started_by(&own, words), endings[i]);
-        assert_int_equal(get(&read, false), VKF_VERDICT_UNKNOWN);
-        assert_non_null(strstr(read.recording.text, "malformed"));
-        tear_down(&read);
+    char text[512];
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    (void)snprintf(text, sizeof text,
+                   "vkformer-testing 1\n%s/%s %016" PRIx64 " 1 %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n",
+                   kernel->name, kernel->configs[0].name, vkf__variant_hash(kernel, &kernel->configs[0]),
+                   (int64_t)time(NULL) - age, own.id, own.started + later, own.place.numbers, own.place.boot,
+                   host ? host : own.place.host);
+    return vkf__strdup(&f->recording.host, text);
+}
+
+static void test_marks_of_other_processes(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t age;
+        uint64_t later;   // than this process its tester was started
+        const char *host; // NULL: this one
+        bool lost;
+    } rows[] = {
+        {0, 1, NULL, true},           // it has ended
+        {0, 1, "elsewhere", false},   // nobody knows
+        {600, 1, "elsewhere", true},  // it would have ended by now
+        {-600, 1, "elsewhere", true}, // by a clock that is wrong
+        {600, 0, NULL, false},        // it lives, and takes long
+    };
+    fixture f;
+    set_up(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bool kept = false;
+        char *text = edited_mark(&f, rows[i].age, rows[i].later, rows[i].host);
+        const uint32_t lost = lost_of(&f, text, NULL, &kept);
+        if (lost != (rows[i].lost ? 11 : 0) || kept == rows[i].lost)
+            fail_msg("row %zu: lost %u, kept %d: %s", i, lost, kept, text);
+        vkf__free(&f.recording.host, text);
     }
-    vkf__free(&here.recording.host, started);
+    tear_down(&f);
+}
+
+static void test_marks_that_are_malformed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "vkformer-testing 2\n", "vkformer-testing 1\nx/y 1 0 1 2 3 4 b h\n",
+                                        "vkformer-testing 1\n\1\n", "vkformer-testing 1\na b\n"};
+    fixture f;
+    set_up(&f);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        bool kept = true;
+        assert_int_equal(lost_of(&f, texts[i], NULL, &kept), 0);
+        assert_false(kept);
+    }
+    tear_down(&f);
+}
+
+// A strike counts as what it says, however often it is read, and only where nothing better is known.
+static void test_strikes_are_counted_once(void **state)
+{
+    (void)state;
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    const vkf__config *config = &kernel->configs[0];
+    bool left_out = false;
+    fixture f;
+    set_up(&f);
+    for (int i = 0; i < 3; i++) {
+        vkf__verdict_strike(&f.verdicts, kernel, config, 1, "gone", &left_out);
+        assert_false(left_out);
+        assert_int_equal(get(&f, false), VKF_VERDICT_UNKNOWN);
+    }
+    vkf__verdict_strike(&f.verdicts, kernel, config, 2, "gone", &left_out);
+    assert_true(left_out);
+    assert_int_equal(get(&f, false), VKF_VERDICT_STARTED);
+    assert_true(vkf__verdict_bad(VKF_VERDICT_STARTED));
+    vkf__verdict_strike(&f.verdicts, kernel, config, 2, "gone", &left_out);
+    assert_false(left_out);
+    put(&f, false, VKF_VERDICT_PASSED);
+    vkf__verdict_strike(&f.verdicts, kernel, config, 2, "gone", &left_out);
+    assert_int_equal(get(&f, false), VKF_VERDICT_PASSED);
+    tear_down(&f);
+}
+
+// Verdicts that others have found take the place of strikes, and what was found here stays.
+static void test_strikes_give_way_to_verdicts(void **state)
+{
+    (void)state;
+    bool left_out = false;
+    fixture here, passed;
+    set_up(&here);
+    set_up(&passed);
+    put(&passed, false, VKF_VERDICT_PASSED);
+    char *text = format(&passed);
+    vkf__verdict_strike(&here.verdicts, vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0], 2, "gone", &left_out);
+    vkf__verdicts_parse(&here.recording.host, &caps, text, strlen(text), &here.verdicts);
+    assert_int_equal(get(&here, false), VKF_VERDICT_PASSED);
+    find_slow(&here, false);
+    vkf__verdicts_parse(&here.recording.host, &caps, text, strlen(text), &here.verdicts);
+    assert_int_equal(get(&here, false), VKF_VERDICT_SLOW);
+    vkf__verdicts_forget(&here.verdicts);
+    assert_int_equal(get(&here, false), VKF_VERDICT_UNKNOWN);
+    vkf__free(&passed.recording.host, text);
     tear_down(&here);
+    tear_down(&passed);
 }
 
 static void test_verdicts_stale_and_malformed(void **state)
@@ -249,12 +405,17 @@ static void test_verdicts_stale_and_malformed(void **state)
     } rows[] = {
         {"device 00010005", "device 00010006", VKF_SEVERITY_DEBUG, false},
         {" 13 ", " 12 ", VKF_SEVERITY_DEBUG, false},
-        {"vkformer-verdicts 1", "vkformer-verdicts 2", VKF_SEVERITY_WARNING, false},
+        {"vkformer-verdicts 2", "vkformer-verdicts 1", VKF_SEVERITY_DEBUG, false},
+        {"vkformer-verdicts 2", "verdicts 2", VKF_SEVERITY_WARNING, false},
+        {"library ", "", VKF_SEVERITY_WARNING, false},
         {"device ", "", VKF_SEVERITY_WARNING, false},
         {" wrong", " odd", VKF_SEVERITY_WARNING, false},
         {" wrong", " unknown", VKF_SEVERITY_WARNING, false},
         {" wrong", " unraced", VKF_SEVERITY_WARNING, false},
         {" wrong", " wrong again", VKF_SEVERITY_WARNING, false},
+        {" 0 0\n", " 0 0 0\n", VKF_SEVERITY_WARNING, false},
+        {" 0 0\n", " 0\n", VKF_SEVERITY_WARNING, false},
+        {" 0 0\n", " 300 0\n", VKF_SEVERITY_WARNING, false},
         {" wrong", "", VKF_SEVERITY_WARNING, false},
         {"/", "/no-such-", VKF_SEVERITY_DEBUG, true},
         {"/", "-", VKF_SEVERITY_WARNING, false},
@@ -341,17 +502,14 @@ static void test_verdicts_damaged_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts_format_and_back),
-        cmocka_unit_test(test_verdicts_known_ones_stay),
-        cmocka_unit_test(test_races_format_and_back),
-        cmocka_unit_test(test_unmeasured_races_are_not_kept),
-        cmocka_unit_test(test_started_tests),
-        cmocka_unit_test(test_tests_of_living_processes),
-        cmocka_unit_test(test_testers_that_are_malformed),
-        cmocka_unit_test(test_verdicts_stale_and_malformed),
-        cmocka_unit_test(test_verdicts_of_a_changed_kernel),
-        cmocka_unit_test(test_variant_hash_tells_variants_apart),
-        cmocka_unit_test(test_verdicts_damaged_text),
+        cmocka_unit_test(test_verdicts_format_and_back),          cmocka_unit_test(test_slow_variants_have_two_strikes),
+        cmocka_unit_test(test_foretold_slowness_is_no_strike),    cmocka_unit_test(test_strikes_end_with_the_library),
+        cmocka_unit_test(test_verdicts_known_ones_stay),          cmocka_unit_test(test_races_format_and_back),
+        cmocka_unit_test(test_unmeasured_races_are_not_kept),     cmocka_unit_test(test_marks_of_living_processes),
+        cmocka_unit_test(test_marks_of_other_processes),          cmocka_unit_test(test_marks_that_are_malformed),
+        cmocka_unit_test(test_strikes_are_counted_once),          cmocka_unit_test(test_strikes_give_way_to_verdicts),
+        cmocka_unit_test(test_verdicts_stale_and_malformed),      cmocka_unit_test(test_verdicts_of_a_changed_kernel),
+        cmocka_unit_test(test_variant_hash_tells_variants_apart), cmocka_unit_test(test_verdicts_damaged_text),
     };
     return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);
 }

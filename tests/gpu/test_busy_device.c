@@ -1,0 +1,74 @@
+// A first start on a device that is busy: every submission waits 4 ms behind what others have queued. That says nothing
+// about kernels, so none of them is condemned, whether the device has timestamps or not.
+#include <stdlib.h>
+#include <string.h>
+
+#include "blob_store.h"
+#include "fake_vulkan.h"
+#include "fixture.h"
+#include "heard.h"
+#include "kernel/context.h"
+#include "prove/self_test.h"
+
+#define DELAY_NS UINT64_C(4000000)
+
+static const char *const no_timestamps[] = {"timestampComputeAndGraphics"};
+
+// A context whose submissions wait, and whose kernels have the time that they have on a GPU. A small tile alone stays
+// far below that on a processor, too.
+static vkf_context *open_busy(void **state, vkf_test_heard *h, bool timestamps, vkf_blob_store *store)
+{
+    fake_vulkan_reset();
+    fake_vulkan_delay("vkQueueSubmit", DELAY_NS);
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), h,
+                                               (vkf_context_desc){.get_instance_proc_addr = fake_vulkan_get_proc,
+                                                                  .cache = vkf_blob_store_callbacks(store),
+                                                                  .variant = "gemm_tile.f32_f32_f32/small",
+                                                                  .masks = no_timestamps,
+                                                                  .mask_count = timestamps ? 0 : 1});
+    context->self_test_budget_ns = VKF_SELF_TEST_BUDGET_NS;
+    return context;
+}
+
+static void check_busy(void **state, bool timestamps)
+{
+    vkf_test_heard h;
+    vkf_blob_store store = {0};
+    float value = 0;
+    vkf_context *context = open_busy(state, &h, timestamps, &store);
+    if (!timestamps)
+        assert_false(context->device.plan.caps.timestamps);
+    else if (!context->device.plan.caps.timestamps)
+        print_message("this device has no timestamps\n");
+    assert_int_equal(vkf_test_multiply_ones(context, 100, &value), VKF_OK);
+    vkf_context_destroy(&context);
+    fake_vulkan_reset();
+    assert_true(value == 100);
+    assert_true(h.tests > 0);
+    if (h.warnings > 0)
+        fail_msg("%d warnings, the last: %s", h.warnings, h.warning);
+    char *text = vkf_blob_text(&store, "verdicts-");
+    assert_non_null(strstr(text, " passed"));
+    assert_null(strstr(text, " slow"));
+    free(text);
+    vkf_blob_store_clear(&store);
+}
+
+static void test_timestamps_know_of_no_wait(void **state)
+{
+    check_busy(state, true);
+}
+
+static void test_a_wait_is_no_time_of_a_kernel(void **state)
+{
+    check_busy(state, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timestamps_know_of_no_wait),
+        cmocka_unit_test(test_a_wait_is_no_time_of_a_kernel),
+    };
+    return cmocka_run_group_tests_name("busy device", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
