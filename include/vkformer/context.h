@@ -87,8 +87,8 @@ typedef struct vkf_device_choice {
 // Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters,
 // digits, '-' and '.' alone.
 // load returns the blob's size, or 0 when there is none, and copies it when `data` is not NULL and `capacity` suffices.
-// The library validates what it gets and ignores a corrupt or foreign blob with a message. save is best effort. A blob of
-// size 0 is as good as none.
+// The library validates what it gets and ignores a corrupt or foreign blob with a message. save is best effort. A blob
+// of size 0 is as good as none.
 // While a kernel is tested for the first time, the blob whose key begins with "testing-" says so, in case that the
 // driver brings down the process. A process that something else ends meanwhile, as a signal does, removes that blob
 // before it goes, or the kernel gets a strike that is not its fault, see skip_self_test.

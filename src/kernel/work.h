@@ -115,6 +115,7 @@ typedef struct vkf__work_objects {
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
     VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for
+    VkCommandBuffer empty;          // of the same, without a dispatch; null until it is asked for
     char **labels;                  // prefixed labels
     size_t label_count, label_capacity;
 } vkf__work_objects;
@@ -249,6 +250,9 @@ bool vkf__work_timed(const vkf__work *work);
 
 // Runs one node by itself, with barriers against everything before and after, without timestamps, and waits for it.
 VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index);
+
+// Submits a command buffer without a dispatch and waits for it. *out_ns is the time from submission to fence.
+VKF_MUST_CHECK vkf_status vkf__work_run_nothing(vkf__work *work, vkf__submission *submission, double *out_ns);
 
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);

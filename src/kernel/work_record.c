@@ -1,6 +1,7 @@
 // Records works into command buffers, and runs single nodes.
 #include "kernel/work.h"
 
+#include "base/clock.h"
 #include "kernel/work_bind.h"
 
 // Orders the first dispatch behind whatever ran before in this queue (other layers, transfers).
@@ -172,4 +173,16 @@ vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint
         VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &work->built.single));
     VKF_RETURN_IF_ERROR(vkf__work_record_part(work, work->built.single, index, index + 1, true));
     return vkf__submission_run(submission, &work->built.single, 1);
+}
+
+vkf_status vkf__work_run_nothing(vkf__work *work, vkf__submission *submission, double *out_ns)
+{
+    if (work->built.empty == VK_NULL_HANDLE) {
+        VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "empty", &work->built.empty));
+        VKF_RETURN_IF_ERROR(vkf__work_record_part(work, work->built.empty, 0, 0, true));
+    }
+    const double begin = vkf__now_ns();
+    VKF_RETURN_IF_ERROR(vkf__submission_run(submission, &work->built.empty, 1));
+    *out_ns = vkf__now_ns() - begin;
+    return VKF_OK;
 }

@@ -70,40 +70,20 @@ fail:
     return status;
 }
 
-static vkf_status record_empty(vkf__trial *trial)
-{
-    vkf__device *device = &trial->work.context->device;
-    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(&trial->submission, "empty", &trial->empty));
-    VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(trial->empty, &info));
-    VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(trial->empty));
-    return VKF_OK;
-}
-
-// From submission to fence, by the host's clock.
-static vkf_status run_by_host(vkf__trial *trial, const VkCommandBuffer *command_buffer, double *out_ns)
-{
-    const double begin = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(vkf__submission_run(&trial->submission, command_buffer, 1));
-    *out_ns = vkf__now_ns() - begin;
-    return VKF_OK;
-}
-
 vkf_status vkf__trial_latency(vkf__trial *trial, double *out_ns)
 {
-    if (trial->empty == VK_NULL_HANDLE)
-        VKF_RETURN_IF_ERROR(record_empty(trial));
-    return run_by_host(trial, &trial->empty, out_ns);
+    return vkf__work_run_nothing(&trial->work, &trial->submission, out_ns);
 }
 
 vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns)
 {
     const bool timed = vkf__work_timed(&trial->work);
-    double latency = 0, total = 0;
+    double latency = 0;
     if (!timed)
         VKF_RETURN_IF_ERROR(vkf__trial_latency(trial, &latency));
-    VKF_RETURN_IF_ERROR(run_by_host(trial, &trial->work.built.command_buffer, &total));
-    total -= latency;
+    const double begin = vkf__now_ns();
+    VKF_RETURN_IF_ERROR(vkf__submission_run(&trial->submission, &trial->work.built.command_buffer, 1));
+    double total = vkf__now_ns() - begin - latency;
     for (uint32_t i = 0; timed && i < trial->work.plan.node_count; i++) {
         double ns = 0;
         VKF_RETURN_IF_ERROR(vkf__work_time(&trial->work, i, &ns));

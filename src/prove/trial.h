@@ -9,8 +9,7 @@ typedef struct vkf__trial {
     vkf__work work;
     vkf__submission submission;
     vkf_buffer *arena;
-    VkCommandBuffer empty; // of the submission; null until it is asked for
-    bool taken;            // false: the variant does not take the problem, so there is nothing to run
+    bool taken; // false: the variant does not take the problem, so there is nothing to run
 } vkf__trial;
 
 // `variant` and `args` must outlive the trial. vkf__trial_finish() must follow, whatever the status.
@@ -25,11 +24,11 @@ VKF_MUST_CHECK vkf_status vkf__trials_settle(vkf_context *context, vkf__trial *c
                                              double cap_ns, bool (*keep_going)(void *user), void *user,
                                              bool *out_settled);
 
-// Runs and waits. *out_ns, more than 0, is the time by the device's timestamps. Where there are none it is the time from
-// submission to fence, less that of an empty submission just before.
+// Runs and waits. *out_ns, more than 0, is the time by the device's timestamps. Where there are none it is the time
+// from submission to fence, less that of an empty submission just before.
 VKF_MUST_CHECK vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns);
 
-// How long an empty submission takes now, from submission to fence: the queue's other work, and the way there and back.
+// How long an empty submission takes now: the queue's other work, and the way there and back.
 VKF_MUST_CHECK vkf_status vkf__trial_latency(vkf__trial *trial, double *out_ns);
 
 #endif

@@ -1,6 +1,6 @@
 // A Vulkan loader for tests, between the library and the machine's own: it counts calls, keeps a list of the objects
-// that are alive, lets a chosen call fail or wait, and can make a device look like a discrete one. One device at a time, and
-// one thread but for those that the library makes pipelines with.
+// that are alive, lets a chosen call fail or wait, and can make a device look like a discrete one. One device at a
+// time, and one thread but for those that the library makes pipelines with.
 #ifndef VKF_TESTS_FAKE_VULKAN_H
 #define VKF_TESTS_FAKE_VULKAN_H
 
