@@ -10,6 +10,7 @@
 #include "command/options.h"
 #include "io/new_file.h"
 #include "output/make_directories.h"
+#include "system/remove_on_signal.h"
 #include "system/terminal.h"
 
 #define FOLDER_BYTES 4096
@@ -57,6 +58,11 @@ bool vkf_cache_dir_set_path(vkf_cache_dir *cache, const char *path)
     free(cache->path);
     cache->path = chosen;
     return true;
+}
+
+const char *vkf_cache_dir_path(const vkf_cache_dir *cache)
+{
+    return cache->path;
 }
 
 static void warn(vkf_cache_dir *cache, const char *what, const char *path, int error)
@@ -118,18 +124,31 @@ static void warn_message(void *user, vkf_severity severity, const char *message)
     cache->warned = cache->warned || severity >= VKF_SEVERITY_ERROR;
 }
 
-static void save(void *user, const char *key, const void *data, size_t size_bytes)
+static void write_file(vkf_cache_dir *cache, const char *path, const void *data, size_t size_bytes)
 {
-    vkf_cache_dir *cache = user;
-    char *path = file_path(cache, key);
-    if (!path)
-        return;
     vkf__host host;
     int error = vkf_make_directories(cache->path, 0700);
     if (error != 0)
         warn(cache, "cannot make", cache->path, error);
     else if (vkf__host_init(&host, NULL, warn_message, cache, VKF_SEVERITY_ERROR) == VKF_OK)
         (void)!vkf__file_write(&host, path, data, size_bytes);
+}
+
+static void save(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    vkf_cache_dir *cache = user;
+    char *path = file_path(cache, key);
+    const bool marks = strncmp(key, "testing-", 8) == 0;
+    if (!path)
+        return;
+    if (marks && size_bytes > 0)
+        vkf_remove_on_signal(path);
+    if (size_bytes > 0)
+        write_file(cache, path, data, size_bytes);
+    else
+        (void)vkf__file_remove(path);
+    if (marks && size_bytes == 0)
+        vkf_remove_on_signal(NULL);
     free(path);
 }
 

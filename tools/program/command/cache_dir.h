@@ -13,7 +13,11 @@ void vkf_cache_dir_destroy(vkf_cache_dir **cache);
 // such place. The directory is made when the first file is written.
 bool vkf_cache_dir_set_path(vkf_cache_dir *cache, const char *path);
 
-// The callbacks are valid as long as the cache lives.
+// NULL before it is set.
+const char *vkf_cache_dir_path(const vkf_cache_dir *cache);
+
+// The callbacks are valid as long as the cache lives. A signal that ends the program while a kernel is tested takes the
+// mark of that test with it.
 vkf_cache_callbacks vkf_cache_dir_callbacks(vkf_cache_dir *cache);
 
 #endif

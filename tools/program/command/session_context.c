@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/cache_dir.h"
 #include "command/commands.h"
@@ -15,6 +16,7 @@ struct vkf_message_log {
     atomic_uint validation_messages;
     atomic_flag writing; // guards last_error
     bool quiet;
+    const char *cache_path; // NULL: none
     char last_error[1024];
 };
 
@@ -46,6 +48,12 @@ void vkf_message_log_receive(void *user, vkf_severity severity, const char *text
         atomic_flag_clear(&log->writing);
         if (log->quiet)
             return;
+    }
+    // The library knows a blob's key, and not where the program keeps it.
+    char text_with_path[2048];
+    if (log->cache_path && strstr(text, "in the cache as \"")) {
+        snprintf(text_with_path, sizeof text_with_path, "%s; the cache is %s", text, log->cache_path);
+        text = text_with_path;
     }
     vkf_print_message(NULL, severity, text);
 }
@@ -103,8 +111,10 @@ static bool take_output(void *user, const vkf_probe_output *output)
 vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context)
 {
     vkf_context_desc desc = vkf_common_context_desc(common);
-    if (!common->no_cache && vkf_cache_dir_set_path(common->cache, common->cache_path))
+    if (!common->no_cache && vkf_cache_dir_set_path(common->cache, common->cache_path)) {
         desc.cache = vkf_cache_dir_callbacks(common->cache);
+        common->messages->cache_path = vkf_cache_dir_path(common->cache);
+    }
     vkf_status status = vkf_context_create(&desc, out_context);
     if (status != VKF_OK && !common->messages->quiet)
         vkf_print_error("no device could be opened: %s", vkf_status_text(status));

@@ -4,6 +4,7 @@
 
 #include "command/command.h"
 #include "command/session_context.h"
+#include "info/verdict_list.h"
 #include "measure/device_counters.h"
 #include "output/json_output.h"
 #include "output/visible_text.h"
@@ -13,6 +14,7 @@ typedef struct info_options {
     vkf_common_options common;
     bool json;
     bool kernels;
+    bool forget;
     vkf_tune_problem problem; // given by --shape and --types
 } info_options;
 
@@ -23,18 +25,21 @@ typedef struct kernel_list {
     json_t *lines; // NULL: no list is wanted
 } kernel_list;
 
-enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES };
+enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES, OPT_FORGET };
 
 static void print_help(const void *user)
 {
     (void)user;
-    fputs("usage: vkformer info [--json] [--counters] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
+    fputs("usage: vkformer info [--json] [--counters] [--forget] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
           "\n"
           "Lists every Vulkan device: name, driver, limits and memory as they are after --caps and --mask, and\n"
-          "how many of the kernels it can take. With --device, only the device of that choice.\n"
+          "how many of the kernels it can take; and which of these were found wrong or slow there, when, and why.\n"
+          "With --device, only the device of that choice.\n"
           "\n"
           "  --json             one JSON object per line and device\n"
           "  --counters         list what the device can count while a dispatch runs, for vkformer profile --counters\n"
+          "  --forget           forget what was found out about kernels, so that each is tested again before its\n"
+          "                     next use\n"
           "  --kernels          list every kernel, and why the device may use it or not; then, for a weight (N, K)\n"
           "                     and M rows, every variant, which one is chosen, and why\n"
           "  --shape MxNxK      that product (default: 128x768x768), or attention:HxLxD or attention:HxLxSxD: L\n"
@@ -64,6 +69,7 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"kernels", no_argument, NULL, OPT_KERNELS},
     {"counters", no_argument, NULL, OPT_COUNTERS},
+    {"forget", no_argument, NULL, OPT_FORGET},
     {"shape", required_argument, NULL, OPT_SHAPE},
     {"types", required_argument, NULL, OPT_TYPES},
     VKF_COMMON_LONG_OPTIONS,
@@ -83,6 +89,9 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_COUNTERS:
         options->common.counters = "all";
         return true;
+    case OPT_FORGET:
+        options->forget = true;
+        return true;
     case OPT_SHAPE:
         return parse_shape(value, &options->problem);
     case OPT_TYPES:
@@ -94,10 +103,12 @@ static bool take_option(int opt, const char *value, void *user)
 
 static bool take_arguments(int argc, char **argv, void *user)
 {
-    (void)user;
+    const info_options *options = user;
     if (optind < argc)
         vkf_print_error("'%.200s': info takes no arguments", argv[optind]);
-    return optind >= argc;
+    else if (options->forget && options->common.no_cache)
+        vkf_print_error("--forget: what was found out is in the cache; leave --no-cache out");
+    return optind >= argc && !(options->forget && options->common.no_cache);
 }
 
 static const char *type_name(vkf_device_type type)
@@ -286,6 +297,7 @@ static void print_as_text(const info_options *options, const vkf_device_info *in
     kernel_list list = {0};
     vkf_context_kernels(context, visit_kernel, &list);
     printf("  kernels          %u usable, %u not\n", list.usable, list.unusable);
+    vkf_print_verdicts(context, options->kernels);
     if (options->common.counters) {
         const vkf_counter *counters;
         printf("  counters         %u\n", vkf_context_counters(context, &counters));
@@ -328,6 +340,7 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
             json_array_clear(choices);
         json_object_set_new(device, "choices", choices);
     }
+    json_object_set_new(device, "verdicts", vkf_verdicts_json(context));
     if (options->common.counters)
         json_object_set_new(device, "counters", counter_list(context));
     return vkf_print_json(device);
@@ -342,6 +355,8 @@ static bool show_device(const info_options *options, const vkf_device_info *info
     vkf_message_log_set_quiet(one.messages, true);
     vkf_status status = vkf_open_context(&one, &context);
     vkf_message_log_set_quiet(one.messages, false);
+    if (status == VKF_OK && options->forget)
+        status = vkf_context_forget_verdicts(context);
     const char *why_not = vkf_message_log_last_error(one.messages);
     if (why_not[0] == '\0')
         why_not = vkf_status_text(status);

@@ -86,7 +86,7 @@ _vkformer() {
         ;;
     *)
         case $command in
-        info) words="$common --json --counters --kernels --shape --types" ;;
+        info) words="$common --json --counters --forget --kernels --shape --types" ;;
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --quiet --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --quiet --help" ;;
         train)
