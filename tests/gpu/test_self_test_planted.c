@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fake_vulkan.h"
 #include "fixture.h"
 #include "glsl_compiler.h"
 #include "heard.h"
@@ -129,37 +130,68 @@ static void test_slow_variant_is_found_and_replaced(void **state)
         fail_msg("%d warnings: %s", h.warnings, h.warning);
 }
 
-// Slow in a product of depth 128 alone, from which that of 100,000 is foretold: it is passed over without a strike.
-static void test_foretold_slowness_is_no_strike(void **state)
+// Tests the large tile, slow in a product of depth 128 alone, from which that of 100,000 is foretold, with the time that
+// a GPU has.
+static vkf__verdict test_slow_at_128(vkf_test_gpu *gpu, vkf_test_heard *h, uint32_t rounds, uint64_t delay_ns,
+                                     vkf__verdict_entry *out_entry)
 {
-    static const char slow[] = "void main()\n"
-                               "{\n"
-                               "    float waste = float(gl_LocalInvocationID.x);\n"
-                               "    for (uint i = 0; TILE_M == 64 && p.k == 128 && i < 6000; ++i) {\n"
-                               "        [[unroll]] for (uint j = 0; j < 32; ++j)\n"
-                               "            waste = sin(waste) + cos(waste + 0.5);\n"
-                               "    }\n"
-                               "    if (waste > 3.0 * float(p.m + 100))\n"
-                               "        return;\n";
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static const char format[] = "void main()\n"
+                                 "{\n"
+                                 "    float waste = float(gl_LocalInvocationID.x);\n"
+                                 "    for (uint i = 0; TILE_M == 64 && p.k == 128 && i < %u; ++i) {\n"
+                                 "        [[unroll]] for (uint j = 0; j < 32; ++j)\n"
+                                 "            waste = sin(waste) + cos(waste + 0.5);\n"
+                                 "    }\n"
+                                 "    if (waste > 3.0 * float(p.m + 100))\n"
+                                 "        return;\n";
     const vkf__variant large = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
-    vkf_test_heard h;
+    char slow[1024];
     vkf_shader_copy copy;
     vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
-    vkf_test_skip_without_glsl_compiler();
-    if (gpu->context->device.plan.caps.type != VKF_DEVICE_TYPE_CPU)
-        skip(); // what is slow depends on the device
     vkf_test_copy_shaders(&copy);
+    (void)snprintf(slow, sizeof slow, format, rounds);
     (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "void main()\n{\n", slow);
-    vkf_context *context = vkf_test_open_heard(gpu, &h, (vkf_context_desc){.shader_dir = copy.path});
+    fake_vulkan_reset();
+    vkf_context *context = vkf_test_open_heard(
+        gpu, h, (vkf_context_desc){.shader_dir = copy.path, .get_instance_proc_addr = fake_vulkan_get_proc});
+    context->self_test_budget_ns = VKF_SELF_TEST_BUDGET_NS;
+    fake_vulkan_delay("vkQueueSubmit", delay_ns);
     assert_int_equal(vkf__self_test(context, &large, &verdict), VKF_OK);
-    const vkf__verdict_entry *entry = vkf__verdict_entry_of(&context->learned.verdicts, large.kernel, large.config);
+    *out_entry = *vkf__verdict_entry_of(&context->learned.verdicts, large.kernel, large.config);
+    vkf_context_destroy(&context);
+    fake_vulkan_reset();
+    vkf_test_remove_shaders(&copy);
+    return verdict;
+}
+
+static void skip_unless_slowness_is_known(const vkf_test_gpu *gpu)
+{
+    vkf_test_skip_without_glsl_compiler();
+    if (gpu->context->device.plan.caps.type != VKF_DEVICE_TYPE_CPU || !gpu->context->device.plan.caps.timestamps)
+        skip(); // what is slow depends on the device
+}
+
+static void test_foretold_slowness_is_no_strike(void **state)
+{
+    vkf_test_heard h;
+    vkf__verdict_entry entry;
+    skip_unless_slowness_is_known(vkf_test_gpu_of(state));
+    const vkf__verdict verdict = test_slow_at_128(vkf_test_gpu_of(state), &h, 3000, 0, &entry);
     if (verdict != VKF_VERDICT_SLOW || !strstr(h.slow, "by what 128 took") || !strstr(h.slow, "in this run"))
         fail_msg("verdict %d: %s", (int)verdict, h.slow);
-    assert_int_equal(atomic_load(&entry->strikes), 0);
-    assert_true(atomic_load(&entry->percent) > 100);
-    vkf_context_destroy(&context);
-    vkf_test_remove_shaders(&copy);
+    assert_int_equal(atomic_load(&entry.strikes), 0);
+    assert_true(atomic_load(&entry.percent) > 100);
+}
+
+// What takes no ten times as long as a submission by itself foretells nothing: more depth tells.
+static void test_nothing_is_foretold_from_little(void **state)
+{
+    vkf_test_heard h;
+    vkf__verdict_entry entry;
+    skip_unless_slowness_is_known(vkf_test_gpu_of(state));
+    const vkf__verdict verdict = test_slow_at_128(vkf_test_gpu_of(state), &h, 200, 20000000, &entry);
+    if (verdict != VKF_VERDICT_PASSED)
+        fail_msg("verdict %d: %s", (int)verdict, h.slow);
 }
 
 int main(void)
@@ -172,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_column_that_counts_twice_is_found),
         cmocka_unit_test(test_slow_variant_is_found_and_replaced),
         cmocka_unit_test(test_foretold_slowness_is_no_strike),
+        cmocka_unit_test(test_nothing_is_foretold_from_little),
     };
     return cmocka_run_group_tests_name("planted", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }
