@@ -157,8 +157,7 @@ static void read_log(const vkf__host *host, const char *path)
     vkf_train_log log = {0};
     vkf_train_log_line *lines = NULL;
     size_t count = 0;
-    const vkf_status status = vkf_train_log_read(host, path, &lines, &count);
-    FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT);
+    FUZZ_CHECK(vkf_train_log_read(host, path, &lines, &count) == VKF_OK);
     if (count > 0) // the disk is waited for
         FUZZ_CHECK(vkf_train_log_open(host, path, 1, &log) == VKF_OK);
     vkf_train_log_close(&log);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "input/line_file.h"
 
 #define INDEX_PIECE_BYTES ((size_t)1 << 18)
@@ -16,12 +17,17 @@ typedef struct line_run {
     uint64_t line; // of the first example
 } line_run;
 
+// Where the line of an example begins, and a hash of it.
+typedef struct line_mark {
+    uint64_t offset, hash;
+} line_mark;
+
 struct vkf_examples {
     const vkf__host *host;
     vkf_example_kind kind;
     vkf_line_file *files; // (file_count)
     uint32_t file_count;
-    uint64_t *offsets; // (count) where the lines begin
+    line_mark *lines; // (count)
     size_t count, capacity;
     line_run *runs; // (run_count)
     size_t run_count, run_capacity;
@@ -51,15 +57,20 @@ static vkf_status add_run(vkf_examples *examples, const line_place *at)
     return VKF_OK;
 }
 
-static vkf_status add_example(vkf_examples *examples, const line_place *at)
+static uint64_t hash_of(const vkf_file_line *line)
+{
+    return vkf__hash(VKF_HASH_SEED, line->text, line->size_bytes);
+}
+
+static vkf_status add_example(vkf_examples *examples, const line_place *at, uint64_t hash)
 {
     if (examples->count == UINT32_MAX)
         return vkf__fail(examples->host, VKF_ERROR_TOO_LARGE, "%s, line %" PRIu64 ": there are more than %u examples",
                          path_of(examples, at->file), at->number, UINT32_MAX);
-    VKF_RETURN_IF_ERROR(vkf__grow(examples->host, (void **)&examples->offsets, sizeof *examples->offsets,
-                                  examples->count, &examples->capacity, examples->count + 1));
+    VKF_RETURN_IF_ERROR(vkf__grow(examples->host, (void **)&examples->lines, sizeof *examples->lines, examples->count,
+                                  &examples->capacity, examples->count + 1));
     VKF_RETURN_IF_ERROR(add_run(examples, at));
-    examples->offsets[examples->count++] = at->offset;
+    examples->lines[examples->count++] = (line_mark){at->offset, hash};
     return VKF_OK;
 }
 
@@ -89,7 +100,7 @@ static vkf_status take_line(vkf_examples *examples, const line_place *at, const 
         vkf_example_parse(line->text, line->size_bytes, examples->kind, json, &examples->current, problem);
     vkf_example_clear(&examples->current);
     if (status == VKF_OK)
-        return add_example(examples, at);
+        return add_example(examples, at, hash_of(line));
     if (status == VKF_ERROR_FORMAT)
         return count_bad_line(examples, at, problem);
     return vkf__fail(examples->host, status, "%s, line %" PRIu64 ": no host memory for it", path_of(examples, at->file),
@@ -156,7 +167,7 @@ void vkf_examples_close(vkf_examples **examples)
     for (uint32_t i = 0; i < e->file_count; i++)
         vkf_line_file_close(&e->files[i]);
     vkf__free(host, e->files);
-    vkf__free(host, e->offsets);
+    vkf__free(host, e->lines);
     vkf__free(host, e->runs);
     vkf__free(host, e);
     *examples = NULL;
@@ -196,20 +207,17 @@ vkf_status vkf_examples_get(vkf_examples *examples, uint32_t index, const vkf_ex
     vkf_line_file *file = &examples->files[run_of(examples, index)->file];
     vkf_file_line line;
     bool at_end = false;
-    char problem[VKF_EXAMPLE_PROBLEM_BYTES] = "it is too long";
-    VKF_RETURN_IF_ERROR(vkf__file_check_unchanged(file->file));
-    VKF_RETURN_IF_ERROR(vkf_line_file_read(file, examples->offsets[index], SINGLE_PIECE_BYTES, &line, &at_end));
+    char problem[VKF_EXAMPLE_PROBLEM_BYTES];
+    const vkf_example_place place = vkf_examples_place(examples, index);
+    VKF_RETURN_IF_ERROR(vkf_line_file_read(file, examples->lines[index].offset, SINGLE_PIECE_BYTES, &line, &at_end));
     vkf_example_clear(&examples->current);
-    vkf_status status = VKF_ERROR_FORMAT;
-    if (!line.too_long)
-        status = vkf_example_parse(line.text, line.size_bytes, examples->kind, vkf_example_is_json(vkf__file_path(file->file)),
-                                   &examples->current, problem);
-    if (status != VKF_OK) {
-        // The index has good lines only: this one was changed without leaving a trace in the file's size and time.
-        const vkf_example_place place = vkf_examples_place(examples, index);
-        return vkf__fail(examples->host, status == VKF_ERROR_FORMAT ? VKF_ERROR_FILE : status,
-                         "%s, line %" PRIu64 ": was good when the run began: %s", place.path, place.line, problem);
-    }
+    if (line.too_long || hash_of(&line) != examples->lines[index].hash)
+        return vkf__fail(examples->host, VKF_ERROR_FILE, "%s, line %" PRIu64 ": is not what it was when the run began",
+                         place.path, place.line);
+    const vkf_status status = vkf_example_parse(line.text, line.size_bytes, examples->kind,
+                                                vkf_example_is_json(vkf__file_path(file->file)), &examples->current, problem);
+    if (status != VKF_OK) // of lines that are broken there is no index
+        return vkf__fail(examples->host, status, "%s, line %" PRIu64 ": no host memory for it", place.path, place.line);
     *out_example = &examples->current;
     return VKF_OK;
 }

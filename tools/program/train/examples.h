@@ -1,4 +1,5 @@
-// Training data: lines of files, of which an index of 8 bytes each is kept. The lines themselves are read on demand.
+// Training data: lines of files, of which an index of 16 bytes each is kept. The lines themselves are read on demand,
+// and are what they were: a file may be touched, or grow, while it is read.
 //
 // By its name a file has a JSON object in each line, or columns; see train/example_text.h. Empty lines are skipped. Broken ones are named in warnings, counted and left out, up to a
 // limit.
@@ -37,7 +38,7 @@ uint32_t vkf_examples_count(const vkf_examples *examples);
 uint32_t vkf_examples_bad_lines(const vkf_examples *examples);
 vkf_example_place vkf_examples_place(const vkf_examples *examples, uint32_t index);
 
-// *out_example is valid until the next call. Statuses: FILE (also: the file has changed since it was opened),
+// *out_example is valid until the next call. Statuses: FILE (also: the line has changed since it was indexed),
 // OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_examples_get(vkf_examples *examples, uint32_t index, const vkf_example **out_example);
 

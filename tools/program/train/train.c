@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "io/file.h"
+#include "io/path.h"
 #include "output/file_output.h"
 #include "ranks/ranked.h"
 #include "train/train_run.h"
@@ -21,10 +23,11 @@ static void print_help(const void *user)
           "Data are lines: SOURCE <tab> TARGET for an encoder-decoder and for an encoder whose embeddings are to be\n"
           "near, a text for a decoder and for an encoder that fills in masked words, TEXT <tab> LABEL for a\n"
           "classifier of texts, WORD WORD <tab> LABEL LABEL for one of words; or the same as JSON in files named\n"
-          ".jsonl. The directory --out gets checkpoints step-N, the best one as best, log.jsonl and train.html.\n"
-          "Interrupted, the run ends with a checkpoint.\n"
+          ".jsonl. The directory --out gets checkpoints step-N, the best one as best, log.jsonl and train.html; it\n"
+          "has nothing of these names, unless a run is gone on with. Interrupted, the run ends with a checkpoint.\n"
           "\n"
-          "  --resume                  go on from the last checkpoint of --out, if there is one\n"
+          "  --resume                  go on from the last checkpoint of --out, if there is one, with the settings\n"
+          "                            in its train.json where no other are given\n"
           "  --check-gradients         compare the first batch's gradients with differences of its loss, and train\n"
           "                            nothing: exit 1 if one is off\n",
           stdout);
@@ -60,6 +63,19 @@ static bool complete_check(vkf_train_options *options)
     return ends || vkf_train_config_flag(&options->config, VKF_TRAIN_STEPS, "1") == VKF_OK;
 }
 
+// A run that is gone on with has its settings in its directory.
+static bool take_earlier(vkf_train_options *options)
+{
+    char *path = NULL;
+    if (!options->resume || !options->config.output)
+        return true;
+    if (vkf__path_join(&options->host, options->config.output, VKF_TRAIN_SETTINGS, &path) != VKF_OK)
+        return false;
+    const bool taken = !vkf__file_exists(path) || vkf_train_config_continue(&options->config, path) == VKF_OK;
+    vkf__free(&options->host, path);
+    return taken;
+}
+
 static bool take_arguments(int argc, char **argv, void *user)
 {
     vkf_train_options *options = user;
@@ -68,7 +84,7 @@ static bool take_arguments(int argc, char **argv, void *user)
         return false;
     }
     return (argc == optind || vkf_train_config_load(&options->config, argv[optind]) == VKF_OK) &&
-           complete_check(options) && vkf_train_config_check(&options->config) == VKF_OK;
+           take_earlier(options) && complete_check(options) && vkf_train_config_check(&options->config) == VKF_OK;
 }
 
 // What rank 0 warns of would be said by all ranks.

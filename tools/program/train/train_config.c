@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/edit_distance.h"
+#include "base/system_file.h"
 #include "io/json_file.h"
 #include "output/visible_text.h"
 #include "train/examples.h"
@@ -223,6 +224,91 @@ vkf_status vkf_train_config_load(vkf_train_config *config, const char *path)
     json_decref(root);
     return status;
 }
+
+// ---- going on
+
+// What a run is made of: with another it would be another run.
+static bool is_fixed(vkf_train_key key)
+{
+    const vkf_train_row *row = &vkf_train_rows[key];
+    return key == VKF_TRAIN_MODEL || key == VKF_TRAIN_TOKENIZER || key == VKF_TRAIN_PARAMETERS ||
+           key == VKF_TRAIN_OPTIMIZER || key == VKF_TRAIN_SEED || strcmp(row->section, "new_model") == 0 ||
+           strcmp(row->section, "lora") == 0;
+}
+
+// A directory may be called otherwise, or have moved.
+static bool is_same_directory(const char *path, const char *earlier)
+{
+    vkf__file_info a, b;
+    if (!path || !earlier || !vkf__path_info(path, &a))
+        return false;
+    return !vkf__path_info(earlier, &b) || (a.device == b.device && a.number == b.number);
+}
+
+static bool is_same(vkf_train_config *config, vkf_train_config *earlier, vkf_train_key key, const json_t *value)
+{
+    json_t *own = vkf_train_value_json(config, key);
+    const bool same = own && value ? json_equal(own, value) : own == value;
+    json_decref(own);
+    if (same || (key != VKF_TRAIN_MODEL && key != VKF_TRAIN_TOKENIZER))
+        return same;
+    return is_same_directory(*(char **)vkf_train_member(config, key), *(char **)vkf_train_member(earlier, key));
+}
+
+static vkf_status fail_fixed(const config_file *file, vkf_train_key key, const json_t *value)
+{
+    char name[VKF_TRAIN_NAME_BYTES];
+    char *had = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    vkf_train_key_name(key, name);
+    const vkf_status status = vkf__fail(
+        file->config->host, VKF_ERROR_INVALID_ARGUMENT,
+        "'%s' (--%s) is another than in %s, which has %.200s: what --resume goes on with keeps it; leave it out, or "
+        "begin another run",
+        name, vkf_train_rows[key].flag, file->path, had ? had : "none");
+    free(had); // jansson's own
+    return status;
+}
+
+// How long the run goes on is said anew by either of both.
+static bool is_said_anew(const vkf_train_config *config, vkf_train_key key)
+{
+    return config->origins[key] != VKF_TRAIN_DEFAULT || key == VKF_TRAIN_OUTPUT ||
+           (key == VKF_TRAIN_EPOCHS && config->origins[VKF_TRAIN_STEPS] != VKF_TRAIN_DEFAULT) ||
+           (key == VKF_TRAIN_STEPS && config->origins[VKF_TRAIN_EPOCHS] != VKF_TRAIN_DEFAULT);
+}
+
+static vkf_status take_earlier(const config_file *file, vkf_train_config *earlier)
+{
+    vkf_train_config *config = file->config, given = *config;
+    for (vkf_train_key key = 0; key < VKF_TRAIN_KEY_COUNT; key++) {
+        vkf_status status = VKF_OK;
+        json_t *value = vkf_train_value_json(earlier, key);
+        if (is_fixed(key) && given.origins[key] != VKF_TRAIN_DEFAULT && !is_same(config, earlier, key, value))
+            status = fail_fixed(file, key, value);
+        else if (value && earlier->origins[key] != VKF_TRAIN_DEFAULT && !is_said_anew(&given, key)) {
+            status = vkf_train_value_take(config, key, value);
+            status = status == VKF_ERROR_OUT_OF_HOST_MEMORY ? no_memory(config->host) : status;
+            config->origins[key] = VKF_TRAIN_FILE;
+        }
+        json_decref(value);
+        VKF_RETURN_IF_ERROR(status);
+    }
+    return VKF_OK;
+}
+
+vkf_status vkf_train_config_continue(vkf_train_config *config, const char *path)
+{
+    const config_file file = {config, path};
+    vkf_train_config earlier;
+    vkf_train_config_init(config->host, &earlier);
+    vkf_status status = vkf_train_config_load(&earlier, path);
+    if (status == VKF_OK)
+        status = take_earlier(&file, &earlier);
+    vkf_train_config_free(&earlier);
+    return status;
+}
+
+// ---- writing
 
 // Gives the object of a section, which is made when it is first needed. It belongs to `root`.
 static json_t *section_of(json_t *root, const char *section)

@@ -102,6 +102,11 @@ VKF_MUST_CHECK vkf_status vkf_train_config_flag(vkf_train_config *config, vkf_tr
 // is unknown or its value is wrong), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_train_config_load(vkf_train_config *config, const char *path);
 
+// Takes what was not given from the settings of the run that is gone on with, as vkf_train_config_json() has written
+// them. Statuses: INVALID_ARGUMENT (what was given is another where a run cannot change: the message says which),
+// those of vkf_train_config_load().
+VKF_MUST_CHECK vkf_status vkf_train_config_continue(vkf_train_config *config, const char *path);
+
 // Whether all of it together makes a run. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf_train_config_check(const vkf_train_config *config);
 

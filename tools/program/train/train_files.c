@@ -11,39 +11,13 @@
 #include "base/directories.h"
 #include "io/new_file.h"
 #include "io/path.h"
-#include "output/make_directories.h"
-#include "train/train_json.h"
 #include "train/train_page.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
 
-#define KEPT_STEPS 3
-#define LOG_FILE "log.jsonl"
-#define BEST "best"
-#define NEXT_BEST "best.next" // is whole, and about to become the best one
-
 vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out_path)
 {
     return vkf__path_join(run->host, run->config->output, name, out_path);
-}
-
-// ---- before the run
-
-vkf_status vkf_train_settle_directory(const vkf_train_options *options)
-{
-    const char *output = options->config.output;
-    uint64_t step;
-    const int error = vkf_make_directories(output, 0777);
-    if (error != 0)
-        return vkf__fail(&options->host, VKF_ERROR_FILE, "%s: cannot be made: %s", output, strerror(error));
-    if (!options->resume && !options->check_gradients && vkf__last_step(output, &step))
-        return vkf__fail(&options->host, VKF_ERROR_FILE,
-                         "%s has checkpoints of an earlier run: --resume goes on from the last one; for a new run give "
-                         "another directory",
-                         output);
-    if (options->check_gradients)
-        return VKF_OK;
-    return vkf_train_json_write(&options->host, vkf_train_config_json(&options->config), output, "train.json");
 }
 
 // ---- going on
@@ -66,24 +40,23 @@ static vkf_status read_past(vkf_train_run *run, const char *path)
     return VKF_OK;
 }
 
+// A checkpoint of another model leaves everything as it was, the settings of its run too.
 static vkf_status load_step(vkf_train_run *run, uint64_t step)
 {
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
     const vkf_status status = vkf_trainer_resume(run->trainer, path);
     vkf__free(run->host, path);
-    run->saved_step = step;
+    if (status == VKF_OK)
+        run->saved_step = step;
     return status;
 }
 
-vkf_status vkf_train_resume(vkf_train_run *run)
+static vkf_status open_log(vkf_train_run *run, uint64_t step)
 {
-    vkf_status status = VKF_OK;
-    uint64_t step = 0;
     char *path = NULL;
-    VKF_TRY(vkf_train_path(run, LOG_FILE, &path));
-    if (vkf__last_step(run->config->output, &step))
-        VKF_TRY(load_step(run, step));
+    VKF_RETURN_IF_ERROR(vkf_train_path(run, VKF_TRAIN_LOG, &path));
+    vkf_status status = VKF_OK;
     if (vkf_train_leads(run))
         VKF_TRY(vkf_train_log_open(run->host, path, step, &run->log));
     vkf_ranks_meet();
@@ -92,6 +65,17 @@ vkf_status vkf_train_resume(vkf_train_run *run)
 fail:
     vkf__free(run->host, path);
     return status;
+}
+
+vkf_status vkf_train_resume(vkf_train_run *run)
+{
+    uint64_t step = 0;
+    if (vkf__last_step(run->config->output, &step))
+        VKF_RETURN_IF_ERROR(load_step(run, step));
+    if (vkf_train_leads(run) && !run->fresh)
+        VKF_RETURN_IF_ERROR(vkf_train_write_settings(run));
+    run->began = true;
+    return open_log(run, step);
 }
 
 // ---- checkpoints
@@ -107,35 +91,58 @@ vkf_status vkf_train_save(vkf_train_run *run)
     vkf__free(run->host, path);
     VKF_RETURN_IF_ERROR(status);
     run->saved_step = step;
-    return vkf__keep_steps(run->host, run->config->output, KEPT_STEPS);
+    return vkf__keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS);
+}
+
+// Only a checkpoint is removed: whoever has put another directory there keeps it.
+static vkf_status remove_checkpoint(const vkf_train_run *run, const char *name)
+{
+    char *path = NULL;
+    VKF_RETURN_IF_ERROR(vkf_train_path(run, name, &path));
+    const bool is_foreign = vkf__file_exists(path) && !vkf__training_is_there(run->config->output, name);
+    const vkf_status status = is_foreign
+                                  ? vkf__fail(run->host, VKF_ERROR_FILE,
+                                              "%s: is no checkpoint of train, and is not replaced; move it away", path)
+                                  : VKF_OK;
+    vkf__free(run->host, path);
+    if (status == VKF_OK)
+        vkf__directory_remove_unheld(run->config->output, name);
+    return status;
 }
 
 // Whoever is killed between the two leaves a directory that is whole, under the other name.
-vkf_status vkf_train_save_best(vkf_train_run *run)
+vkf_status vkf_train_name_best(const vkf_train_run *run)
 {
     vkf_status status = VKF_OK;
-    const char *output = run->config->output;
     char *next = NULL, *best = NULL;
-    if (!vkf_train_leads(run))
-        return VKF_OK;
-    VKF_TRY(vkf_train_path(run, NEXT_BEST, &next));
-    VKF_TRY(vkf_train_path(run, BEST, &best));
-    vkf__directory_remove_unheld(output, NEXT_BEST);
-    VKF_TRY(vkf_trainer_save(run->trainer, next));
-    vkf__directory_remove_unheld(output, BEST);
+    VKF_TRY(vkf_train_path(run, VKF_TRAIN_NEXT_BEST, &next));
+    VKF_TRY(vkf_train_path(run, VKF_TRAIN_BEST, &best));
+    VKF_TRY(remove_checkpoint(run, VKF_TRAIN_BEST));
     const int error = vkf__directory_rename(next, best);
     if (error != 0)
-        status = vkf__fail(run->host, VKF_ERROR_FILE, "%s: cannot be replaced: %s", best, strerror(error));
+        status = vkf__fail(run->host, VKF_ERROR_FILE, "%s: cannot be replaced by %s: %s", best, next, strerror(error));
 fail:
     vkf__free(run->host, next);
     vkf__free(run->host, best);
     return status;
 }
 
+vkf_status vkf_train_save_best(vkf_train_run *run)
+{
+    char *next = NULL;
+    if (!vkf_train_leads(run))
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(remove_checkpoint(run, VKF_TRAIN_NEXT_BEST));
+    VKF_RETURN_IF_ERROR(vkf_train_path(run, VKF_TRAIN_NEXT_BEST, &next));
+    const vkf_status status = vkf_trainer_save(run->trainer, next);
+    vkf__free(run->host, next);
+    return status == VKF_OK ? vkf_train_name_best(run) : status;
+}
+
 // ---- the page
 
 #define FACT_BYTES 300
-#define FACTS 6
+#define FACTS 7
 
 typedef struct fact_list {
     vkf_train_fact facts[FACTS];
@@ -172,6 +179,8 @@ static void list_facts(const vkf_train_run *run, fact_list *out_list)
     add_number(out_list, "Examples", vkf_examples_count(run->train.examples));
     add_number(out_list, "Batches of an epoch", vkf_batches_per_epoch(run->train.batches));
     add_number(out_list, "Seed", run->config->seed);
+    if (run->trainer->state.skipped > 0)
+        add_number(out_list, "Steps skipped, whose gradients were not finite", run->trainer->state.skipped);
 }
 
 vkf_status vkf_train_write_page(vkf_train_run *run)
@@ -182,8 +191,8 @@ vkf_status vkf_train_write_page(vkf_train_run *run)
     vkf__new_file file = {0};
     fact_list list;
     size_t count = 0;
-    VKF_TRY(vkf_train_path(run, LOG_FILE, &log));
-    VKF_TRY(vkf_train_path(run, "train.html", &path));
+    VKF_TRY(vkf_train_path(run, VKF_TRAIN_LOG, &log));
+    VKF_TRY(vkf_train_path(run, VKF_TRAIN_PAGE, &path));
     VKF_TRY(vkf_train_log_read(run->host, log, &lines, &count));
     list_facts(run, &list);
     const vkf_train_page page = {run->config->model ? run->config->model : run->config->output, list.facts, list.count,

@@ -16,7 +16,8 @@
 #define PIECE_BYTES ((size_t)1 << 16)
 #define DIGITS 9 // a float32 is the same after it was read again
 
-static const char *const type_names[] = {[VKF_TRAIN_LOG_STEP] = "step", [VKF_TRAIN_LOG_EVAL] = "eval"};
+static const char *const type_names[VKF_TRAIN_LOG_TYPE_COUNT] = {
+    [VKF_TRAIN_LOG_STEP] = "step", [VKF_TRAIN_LOG_EVAL] = "eval", [VKF_TRAIN_LOG_SKIPPED] = "skipped"};
 
 typedef struct field {
     const char *name;
@@ -105,9 +106,10 @@ static bool take_line(const json_t *object, vkf_train_log_line *out_line)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     vkf_train_log_line line = {0};
-    if (!type || (strcmp(type, type_names[0]) != 0 && strcmp(type, type_names[1]) != 0))
+    while (line.type < VKF_TRAIN_LOG_TYPE_COUNT && (!type || strcmp(type, type_names[line.type]) != 0))
+        line.type++;
+    if (line.type == VKF_TRAIN_LOG_TYPE_COUNT)
         return false;
-    line.type = strcmp(type, type_names[VKF_TRAIN_LOG_EVAL]) == 0 ? VKF_TRAIN_LOG_EVAL : VKF_TRAIN_LOG_STEP;
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (stands_in(&fields[i], line.type) && !take_field(&fields[i], json_object_get(object, fields[i].name), &line))
             return false;
@@ -118,9 +120,11 @@ static bool take_line(const json_t *object, vkf_train_log_line *out_line)
 // What is done with each line: its text, without its end, and what it says.
 typedef vkf_status (*line_taker)(void *user, const vkf_file_line *text, const vkf_train_log_line *line);
 
+// Lines that are broken, as a full disk or two writers make them, are left out.
 static vkf_status walk_lines(vkf_line_file *file, uint64_t offset, line_taker take, void *user)
 {
     vkf_status status = VKF_OK;
+    uint64_t broken = 0, first_broken = 0;
     for (uint64_t number = 1; status == VKF_OK; number++) {
         vkf_file_line text;
         vkf_train_log_line line;
@@ -130,13 +134,17 @@ static vkf_status walk_lines(vkf_line_file *file, uint64_t offset, line_taker ta
         if (at_end || (!text.too_long && text.next_offset == offset + text.size_bytes))
             break;
         json_t *object = text.too_long ? NULL : json_loadb(text.text, text.size_bytes, 0, NULL);
-        status = take_line(object, &line)
-                     ? take(user, &text, &line)
-                     : vkf__fail(file->host, VKF_ERROR_FORMAT, "%s, line %" PRIu64 ": is no line of a training's log",
-                                 vkf__file_path(file->file), number);
+        if (take_line(object, &line))
+            status = take(user, &text, &line);
+        else if (broken++ == 0)
+            first_broken = number;
         json_decref(object);
         offset = text.next_offset;
     }
+    if (status == VKF_OK && broken > 0)
+        vkf__log(file->host, VKF_SEVERITY_WARNING,
+                 "%s, line %" PRIu64 ": is no line of a training's log%s; it is left out", vkf__file_path(file->file),
+                 first_broken, broken > 1 ? ", nor are others" : "");
     return status;
 }
 

@@ -254,6 +254,8 @@ static totals sum_up(const vkf_train_page *of)
                 t.best_accuracy = line;
             continue;
         }
+        if (line->type == VKF_TRAIN_LOG_SKIPPED)
+            continue;
         t.last_step = line;
         t.tokens += (double)line->tokens;
         rates += isfinite(line->tokens_per_second) ? line->tokens_per_second : 0;

@@ -33,7 +33,21 @@ typedef struct vkf_train_run {
     double seconds_before;     // of earlier parts of the run
     uint32_t looks_since_best; // at held-out examples
     uint64_t saved_step;       // of the last checkpoint; 0: there is none
+    int lock;                  // of the directory; -1: it is not this rank's
+    bool made_output;          // the directory was not there
+    bool fresh;                // nothing of a run was in it
+    bool began;                // something of this run is to stay
+    char *scratch;             // where a check of gradients has its new model; NULL: nowhere
 } vkf_train_run;
+
+// What the directory of a run has, beside the checkpoints of steps.
+#define VKF_TRAIN_START "start"
+#define VKF_TRAIN_BEST "best"
+#define VKF_TRAIN_NEXT_BEST "best.next" // is whole, and about to become the best one
+#define VKF_TRAIN_SETTINGS "train.json"
+#define VKF_TRAIN_LOG "log.jsonl"
+#define VKF_TRAIN_PAGE "train.html"
+#define VKF_TRAIN_KEPT_STEPS 3
 
 // Whether this rank is the one that writes and prints.
 static inline bool vkf_train_leads(const vkf_train_run *run)
@@ -49,16 +63,26 @@ void vkf_train_close(vkf_train_run *run);
 // train_intro.c: says what the run will learn, and from what.
 void vkf_train_say(const vkf_train_run *run);
 
+// train_directory.c: makes the directory of the run this process's alone until it is left. What is in it has to be of a
+// run, which is to be gone on with. What killed processes have left is removed, and a new run writes its settings.
+// Status FILE: another process has the directory, or it has something else of a run's names.
+VKF_MUST_CHECK vkf_status vkf_train_take_directory(vkf_train_run *run);
+// A folder of the system's for a new model that nobody wants afterwards.
+VKF_MUST_CHECK vkf_status vkf_train_take_scratch(vkf_train_run *run);
+// A run that has not begun leaves nothing.
+void vkf_train_leave_directory(vkf_train_run *run);
+VKF_MUST_CHECK vkf_status vkf_train_write_settings(const vkf_train_run *run);
+
 // train_files.c: the files of the directory of the run. Paths are released with vkf__free().
 VKF_MUST_CHECK vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out_path);
-// Whether the directory fits what the options want: it has checkpoints only if these are to be gone on from.
-VKF_MUST_CHECK vkf_status vkf_train_settle_directory(const vkf_train_options *options);
 // Goes on from the last checkpoint, if there is one, and opens the log.
 VKF_MUST_CHECK vkf_status vkf_train_resume(vkf_train_run *run);
 // Writes a checkpoint of the last step, unless there is one, and removes older ones.
 VKF_MUST_CHECK vkf_status vkf_train_save(vkf_train_run *run);
 // Puts the model as it is into the place of the best one.
 VKF_MUST_CHECK vkf_status vkf_train_save_best(vkf_train_run *run);
+// Gives the next best one, which is whole, the name of the best one.
+VKF_MUST_CHECK vkf_status vkf_train_name_best(const vkf_train_run *run);
 // Draws the log.
 VKF_MUST_CHECK vkf_status vkf_train_write_page(vkf_train_run *run);
 

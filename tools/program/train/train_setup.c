@@ -1,6 +1,7 @@
 // Opens what a training run works with.
-#include "base/directories.h"
 #include "command/model_path.h"
+#include "io/file.h"
+#include "io/path.h"
 #include "model/sentence_modules.h"
 #include "train/new_model.h"
 #include "train/train_ranks.h"
@@ -15,18 +16,26 @@ static const char *const head_patterns[] = {"classifier*", "pre_classifier*",  "
 
 // ---- the model
 
-// Writes the directory that training begins with, unless a run goes on that has. `from` has a model that lacks a head;
-// NULL: there is none.
-static vkf_status make_start(const vkf_train_run *run, const char *from)
+// Where training begins, unless that is the user's model: in the run's directory, which a check of gradients leaves alone.
+static vkf_status find_place(vkf_train_run *run)
 {
-    uint64_t step;
+    vkf__free(run->host, run->start);
+    run->start = NULL;
+    if (!run->options->check_gradients)
+        return vkf_train_path(run, VKF_TRAIN_START, &run->start);
+    VKF_RETURN_IF_ERROR(vkf_train_take_scratch(run));
+    return vkf__path_join(run->host, run->scratch, VKF_TRAIN_START, &run->start);
+}
+
+// Writes the directory that training begins with, unless a run goes on that has: it is whole where it is there. `from`
+// has a model that lacks a head; NULL: there is none.
+static vkf_status make_start(vkf_train_run *run, const char *from)
+{
     vkf_status status = VKF_OK;
-    if (vkf_train_leads(run) && !vkf__last_step(run->config->output, &step)) {
-        // What an earlier run without a single checkpoint has left.
-        vkf__directory_remove_unheld(run->config->output, "start");
+    VKF_RETURN_IF_ERROR(find_place(run));
+    if (vkf_train_leads(run) && !vkf__file_exists(run->start))
         status = from ? vkf_new_head_write(run->host, run->config, &run->goal, from, run->start)
                       : vkf_new_model_write(run->host, run->config, run->start);
-    }
     VKF_RETURN_IF_ERROR(status);
     vkf_ranks_meet();
     return VKF_OK;
@@ -35,10 +44,8 @@ static vkf_status make_start(const vkf_train_run *run, const char *from)
 static vkf_status find_start(vkf_train_run *run)
 {
     const char *directory = run->config->model;
-    if (!directory) {
-        VKF_RETURN_IF_ERROR(vkf_train_path(run, "start", &run->start));
+    if (!directory)
         return make_start(run, NULL);
-    }
     if (!vkf_find_model(&directory))
         return VKF_ERROR_FILE;
     VKF_STRDUP_OR_RETURN(run->host, run->start, directory);
@@ -53,10 +60,6 @@ static vkf_status find_goal(vkf_train_run *run)
     if (run->goal.drawn == VKF_HEAD_NONE)
         return VKF_OK;
     vkf_status status = vkf__transformer_directory(run->host, run->start, &from);
-    vkf__free(run->host, run->start);
-    run->start = NULL;
-    if (status == VKF_OK)
-        status = vkf_train_path(run, "start", &run->start);
     if (status == VKF_OK)
         status = make_start(run, from);
     vkf__free(run->host, from);
@@ -194,8 +197,8 @@ static vkf_status open_examples(vkf_train_run *run)
 
 static vkf_status open_all(vkf_train_run *run)
 {
-    if (vkf_train_leads(run))
-        VKF_RETURN_IF_ERROR(vkf_train_settle_directory(run->options));
+    if (vkf_train_leads(run) && !run->options->check_gradients)
+        VKF_RETURN_IF_ERROR(vkf_train_take_directory(run));
     VKF_RETURN_IF_ERROR(vkf_open_context_aloud(&run->options->common, &run->context));
     VKF_RETURN_IF_ERROR(load_model(run));
     VKF_RETURN_IF_ERROR(open_examples(run));
@@ -207,7 +210,7 @@ static vkf_status open_all(vkf_train_run *run)
 
 bool vkf_train_open(const vkf_train_options *options, vkf_train_run *out_run)
 {
-    *out_run = (vkf_train_run){.options = options, .config = &options->config, .host = &options->host};
+    *out_run = (vkf_train_run){.options = options, .config = &options->config, .host = &options->host, .lock = -1};
     const vkf_status status = open_all(out_run);
     if (status != VKF_OK)
         vkf_print_error("the training cannot begin: %s", vkf_status_text(status));
@@ -225,5 +228,6 @@ void vkf_train_close(vkf_train_run *run)
     vkf_model_destroy(&run->model);
     vkf_context_destroy(&run->context);
     vkf__free(run->host, run->start);
+    vkf_train_leave_directory(run);
     *run = (vkf_train_run){0};
 }
