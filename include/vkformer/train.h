@@ -187,20 +187,23 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, 
 
 // Writes a checkpoint: the directory with the model's weights under the names that it was loaded with, its
 // configuration, and what the optimiser knows. A model that came from a directory is written with its tokenizer and the
-// files beside it, so that the checkpoint can be loaded as a model. It is made under another name and then renamed: a
-// checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or an empty directory.
-// Statuses: FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+// files beside it, so that the checkpoint can be loaded as a model. With lora_rank the checkpoint is the adapter, as
+// vkf_trainer_save_adapter() writes it, and what the optimiser knows, without the model. It is made under another name
+// and then renamed: a checkpoint is whole or not there, whenever a process ends. There is nothing of that name yet, or
+// an empty directory. Statuses: UNSUPPORTED (as vkf_trainer_save_adapter()), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST,
+// VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory);
 // Writes what lora_rank has trained as PEFT saves it, adapter_config.json and adapter_model.safetensors, for PEFT and
-// for vkf_model_desc.adapter_directory; vkf_trainer_save() writes the same as `adapter` within its directory.
+// for vkf_model_desc.adapter_directory. base_model_name_or_path is the absolute path of the model's directory.
 // Parameters that `trained` names are in it, too, as modules_to_save. The directory is whole or not there. Statuses:
 // INVALID_ARGUMENT (the trainer has no adapter), UNSUPPORTED (a tensor of `trained` that the model's file has fused or
 // transposed; the message names it), FILE, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory);
 // Goes on where vkf_trainer_save() was, bit by bit. The model, the parameters that are trained and the optimiser have
-// to be those of the checkpoint; else nothing is changed. Statuses: FILE, FORMAT (a checkpoint of another model, or a
-// broken one; the message says in what), INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY,
-// DEVICE_LOST, VULKAN.
+// to be those of the checkpoint; an adapter's wants the weights that it was trained beside. All of it is read and
+// checked first: what is refused changes nothing. Only a device or a file that fails behind that leaves a part of the
+// checkpoint. Statuses: FILE, FORMAT (a checkpoint of another model, or a broken one; the message says in what),
+// INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory);
 // Steps so far.
 VKF_API uint64_t vkf_trainer_steps(const vkf_trainer *trainer);

@@ -279,6 +279,35 @@ static void test_new_directory_removes_what_the_dead_left(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+// Earlier versions made one temporary directory within the name of another.
+static void test_new_directory_knows_the_names_that_were_left(void **state)
+{
+    scratch_directory *scratch = *state;
+    recording_host recording;
+    recording_host_init(&recording);
+    static const struct {
+        const char *name;
+        bool goes;
+    } cases[] = {
+        {".out.vkformer-0123456789abcdef.tmp", true},
+        {"..out.vkformer-0123456789abcdef.tmp.vkformer-0123456789abcdef.tmp", true},
+        {"..out.vkformer-0123456789abcdef.tmp", false},
+        {".out.vkformer-0123456789abcdef.tmp.vkformer-0123456789abcdef.tmp", false},
+        {"..out.vkformer-0123456789abcdef.tmp.vkformer-0123456789abcde.tmp", false},
+        {"...out.vkformer-0123456789abcdef.tmp.vkformer-0123456789abcdef.tmp", false},
+        {".out2.vkformer-0123456789abcdef.tmp", false},
+        {".out.vkformer-0123456789abcdef.tmp2", false},
+        {"out.vkformer-0123456789abcdef.tmp", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(mkdir(scratch_path(scratch, cases[i].name), 0777), 0);
+    assert_int_equal(vkf__new_directory_clean(&recording.host, scratch_path(scratch, "out")), VKF_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if ((access(scratch_path(scratch, cases[i].name), F_OK) != 0) != cases[i].goes)
+            fail_msg("%s", cases[i].name);
+    assert_int_equal(recording.live, 0);
+}
+
 int main(void)
 {
 #define cleaned(test) cmocka_unit_test_setup(test, clean)
@@ -292,6 +321,7 @@ int main(void)
         cleaned(test_new_directory_that_another_replaces_at_once),
         cleaned(test_new_directory_that_another_locks_first),
         cleaned(test_new_directory_leaves_one_that_took_a_stale_ones_name),
+        cleaned(test_new_directory_knows_the_names_that_were_left),
         cmocka_unit_test_setup_teardown(test_new_directory_removes_what_the_dead_left, clean, clean),
     };
 #undef cleaned

@@ -137,10 +137,48 @@ static void test_a_held_directory_is_left_alone(void **state)
     assert_int_equal(scratch_list(scratch, 0), 0);
 }
 
+static void test_a_lock_is_one_holders(void **state)
+{
+    scratch_directory *scratch = *state;
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "lock"));
+    for (int time = 0; time < 2; time++) {
+        const int lock = vkf__lock_take(path);
+        assert_true(lock >= 0);
+        assert_int_equal(vkf__lock_take(path), -1);
+        assert_int_equal(errno, EBUSY);
+        vkf__lock_release(path, lock);
+        assert_int_equal(scratch_list(scratch, 0), 0);
+    }
+    put(path, "left"); // by a process that was killed
+    const int lock = vkf__lock_take(path);
+    assert_true(lock >= 0);
+    vkf__lock_release(path, lock);
+    assert_int_equal(vkf__lock_take(scratch_path(scratch, "none/lock")), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void test_absolute_paths_lead_to_the_same(void **state)
+{
+    scratch_directory *scratch = *state;
+    vkf__file_info one, other;
+    put(scratch_path(scratch, "file"), "abc");
+    char *path = vkf__path_absolute(scratch_path(scratch, "./file"));
+    assert_non_null(path);
+    assert_true(vkf__path_info(path, &one) && vkf__path_info(scratch_path(scratch, "file"), &other));
+    assert_true(one.device == other.device && one.number == other.number);
+    free(path);
+    path = vkf__path_absolute(".");
+    assert_true(path && (vkf__is_slash(path[0]) || path[1] == ':') && path[1] != '\0');
+    free(path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(test_a_lock_is_one_holders),
+        TEST(test_absolute_paths_lead_to_the_same),
         TEST(test_names_are_utf_8),
         TEST(test_reading_at_a_place),
         TEST(test_a_new_file_takes_another_ones_place),

@@ -375,6 +375,61 @@ static void test_train_config_releases_all_when_memory_is_exhausted(void **state
     }
 }
 
+// ---- going on
+
+static vkf_status continue_from(vkf_train_config *config, scratch_directory *scratch, const char *text)
+{
+    return vkf_train_config_continue(config, scratch_write(scratch, "train.json", text, strlen(text)));
+}
+
+static void test_train_config_goes_on_with_what_was_not_given(void **state)
+{
+    recording_host host;
+    vkf_train_config config = begin(&host);
+    assert_int_equal(vkf_train_config_flag(&config, VKF_TRAIN_OUTPUT, "here"), VKF_OK);
+    assert_int_equal(vkf_train_config_flag(&config, VKF_TRAIN_STEPS, "7"), VKF_OK);
+    assert_int_equal(vkf_train_config_flag(&config, VKF_TRAIN_LR, "0.25"), VKF_OK);
+    assert_int_equal(vkf_train_config_flag(&config, VKF_TRAIN_OPTIMIZER, "adam"), VKF_OK); // as it was
+    assert_int_equal(continue_from(&config, *state, whole_file), VKF_OK);
+    assert_string_equal(config.output, "here");
+    assert_string_equal(config.model, "bert-tiny");
+    assert_true(config.steps == 7 && config.epochs == 0); // either says how long, and one was said anew
+    assert_true(config.lr == 0.25 && config.eps == 1e-9 && config.betas[1] == 0.98);
+    assert_int_equal(config.train.count, 2);
+    assert_int_equal(config.origins[VKF_TRAIN_EPS], VKF_TRAIN_FILE);
+    assert_int_equal(config.origins[VKF_TRAIN_MOMENTUM], VKF_TRAIN_DEFAULT);
+    assert_int_equal(host.messages, 0);
+    finish(&host, &config);
+}
+
+static void test_train_config_refuses_another_run(void **state)
+{
+    static const struct {
+        vkf_train_key key;
+        const char *value, *says;
+    } cases[] = {
+        {VKF_TRAIN_MODEL, "other", "'model' (--model) is another than in "},
+        {VKF_TRAIN_SEED, "2", "which has 9007199254740993: "},
+        {VKF_TRAIN_PARAMETERS, "all", "which has \"lora\": "},
+        {VKF_TRAIN_OPTIMIZER, "sgd", "'optimizer.name' (--optimizer) is another"},
+        {VKF_TRAIN_LORA_RANK, "5", "'lora.rank' (--lora-rank) is another"},
+        {VKF_TRAIN_LORA_ALPHA, "31", "'lora.alpha' (--lora-alpha) is another"},
+        {VKF_TRAIN_LORA_TARGETS, "key", "which has [\"query\",\"value\"]: "},
+        {VKF_TRAIN_D_MODEL, "8", "'new_model.d_model' (--d-model) is another"},
+        {VKF_TRAIN_TIE_PROJ, "true", "'new_model.tie_proj' (--tie-proj) is another"},
+        {VKF_TRAIN_TOKENIZER, "here", "which has none: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        recording_host host;
+        vkf_train_config config = begin(&host);
+        assert_int_equal(vkf_train_config_flag(&config, cases[i].key, cases[i].value), VKF_OK);
+        assert_int_equal(continue_from(&config, *state, whole_file), VKF_ERROR_INVALID_ARGUMENT);
+        if (!strstr(host.text, cases[i].says))
+            fail_msg("%s", host.text);
+        finish(&host, &config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +441,8 @@ int main(void)
         cmocka_unit_test(test_train_config_flag_refuses_wrong_values),
         cmocka_unit_test(test_train_config_check),
         cmocka_unit_test(test_train_keys_are_in_options_and_help),
+        cmocka_unit_test(test_train_config_goes_on_with_what_was_not_given),
+        cmocka_unit_test(test_train_config_refuses_another_run),
         cmocka_unit_test(test_train_config_releases_all_when_memory_is_exhausted),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
