@@ -51,6 +51,9 @@ _vkformer() {
     --optimizer) words="adamw adam sgd" ;;
     --schedule) words="constant linear cosine paper" ;;
     --parameters) words="all head lora" ;;
+    --task) words="auto translate continue complete classify tag fill embed" ;;
+    --loss-on) words="completion all" ;;
+    --long) words="auto block cut drop" ;;
     --model | --tokenizer)
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
@@ -78,7 +81,7 @@ _vkformer() {
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
         --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --chip | --waves | --length | --new-tokens | --fail-above | --counters | \
         --steps | --epochs | --batch-tokens | --batch-rows | --accumulation | --label-smoothing | --dropout | \
-        --clip-norm | --eval-every | --patience | --save-every | --max-bad-lines | --max-line-bytes | --nhead | \
+        --clip-norm | --eval-every | --patience | --save-every | --max-length | --max-bad-lines | --max-line-bytes | --nhead | \
         --dim-feedforward | --max-source-len | --lr | --betas | --eps | --weight-decay | --momentum | \
         --lora-rank | --lora-alpha | \
         --prompt | --prompt-name | --truncate-dim)
@@ -93,7 +96,7 @@ _vkformer() {
             words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
                 --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
                 --eval-every --patience --save-every --gradient-checkpointing --train --heldout
-                --max-bad-lines --max-line-bytes --model-type --d-model --nhead --kv-heads --dim-feedforward
+                --task --loss-on --long --max-length --pack --max-bad-lines --max-line-bytes --model-type --d-model --nhead --kv-heads --dim-feedforward
                 --encoder-layers --decoder-layers --max-source-len --max-len --activation --norm-first --share-embed --tie-proj
                 --optimizer --lr --betas --eps --weight-decay --momentum --schedule --warmup --lora-rank
                 --lora-alpha --lora-target --resume --check-gradients"
