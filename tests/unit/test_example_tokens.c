@@ -176,8 +176,8 @@ static void test_example_tokens_of_maskable_texts(void **state)
     finish(&f);
 }
 
-// What has a byte of the completion is learned, and so is what ends it; a token that begins in the prompt and ends in the
-// completion is the completion's.
+// What has a byte of the completion is learned, and so is what ends it; a token that begins in the prompt and ends in
+// the completion is the completion's.
 static void test_example_tokens_of_completions(void **state)
 {
     static const char text[] = "{\"prompt\":\"a b\",\"completion\":\" c tokens\"}\n"

@@ -174,9 +174,9 @@ static void test_pieces_without_a_completion(void **state)
 {
     fixture f;
     const vkf_pieces how = {.how = VKF_TRAIN_LONG_CUT, .stream = true, .by_token = true};
-    assert_int_equal(begin(&f, *state, VKF_EXAMPLE_PROMPT, "a b c d e f g\t h\na b c d\t e f g h\n", how,
-                           VKF_TARGETS_COMPLETION),
-                     VKF_OK);
+    assert_int_equal(
+        begin(&f, *state, VKF_EXAMPLE_PROMPT, "a b c d e f g\t h\na b c d\t e f g h\n", how, VKF_TARGETS_COMPLETION),
+        VKF_OK);
     assert_int_equal(piece(&f, 0).target_count, 0);
     const vkf_example_ids cut = piece(&f, 1); // [CLS] a b c d e f
     assert_int_equal(cut.target_count, MOST);

@@ -32,7 +32,8 @@ static void finish(recording_host *host, vkf_train_config *config)
 
 static const char whole_file[] =
     "{\"model\": \"bert-tiny\", \"output\": \"out\", \"dtype\": \"bf16\", \"seed\": 9007199254740993,\n"
-    " \"task\": \"complete\", \"loss_on\": \"all\", \"parameters\": \"lora\", \"lora\": {\"rank\": 4, \"alpha\": 32, \"targets\": [\"query\", \"value\"]},\n"
+    " \"task\": \"complete\", \"loss_on\": \"all\", \"parameters\": \"lora\", \"lora\": {\"rank\": 4, \"alpha\": 32, "
+    "\"targets\": [\"query\", \"value\"]},\n"
     " \"steps\": 1000, \"epochs\": 3, \"batch_tokens\": 2048, \"batch_rows\": 64, \"accumulation\": 2,\n"
     " \"label_smoothing\": 0.1, \"dropout\": 0.2, \"clip_norm\": 1, \"eval_every\": 50, \"patience\": 5,\n"
     " \"save_every\": 200, \"gradient_checkpointing\": true,\n"
@@ -291,7 +292,8 @@ static void test_train_config_check(void **state)
         {{FAMILY, "model-type", "gpt2", "kv-heads", "2"},
          "'new_model.num_kv_heads' (--kv-heads) says nothing of a new model of 'new_model.type' \"gpt2\""},
         {{FAMILY},
-         "'new_model.num_encoder_layers' (--encoder-layers), 'new_model.max_source_len' (--max-source-len) are missing, "
+         "'new_model.num_encoder_layers' (--encoder-layers), 'new_model.max_source_len' (--max-source-len) are "
+         "missing, "
          "and a new transformer needs them"},
         {{FAMILY, "model-type", "llama", "kv-heads", "3"},
          "'new_model.nhead' (--nhead) is no multiple of 'new_model.num_kv_heads' (--kv-heads)"},

@@ -14,10 +14,8 @@ typedef struct side_names {
 } side_names;
 
 static const side_names names_of[VKF_EXAMPLE_KIND_COUNT] = {
-    [VKF_EXAMPLE_PAIR] = {"source", "target"},
-    [VKF_EXAMPLE_TEXT] = {"text", NULL},
-    [VKF_EXAMPLE_CLASS] = {"text", "label"},
-    [VKF_EXAMPLE_TAGS] = {"tokens", "labels"},
+    [VKF_EXAMPLE_PAIR] = {"source", "target"},       [VKF_EXAMPLE_TEXT] = {"text", NULL},
+    [VKF_EXAMPLE_CLASS] = {"text", "label"},         [VKF_EXAMPLE_TAGS] = {"tokens", "labels"},
     [VKF_EXAMPLE_PROMPT] = {"prompt", "completion"},
 };
 

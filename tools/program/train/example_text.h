@@ -27,7 +27,8 @@ typedef enum vkf_example_kind {
 typedef struct vkf_example {
     const char *source; // of TAGS the words, where the line has columns
     size_t source_bytes;
-    const char *target; // of PAIR and PROMPT; of CLASS the label, a name or a decimal number; of TAGS as above; NULL for TEXT
+    const char
+        *target; // of PAIR and PROMPT; of CLASS the label, a name or a decimal number; of TAGS as above; NULL for TEXT
     size_t target_bytes;
     json_t *object;                        // private: has the texts of a JSON line
     const json_t *words, *labels;          // private: of TAGS, in `object`

@@ -57,7 +57,8 @@ typedef struct vkf_example_tokens {
     vkf_joined_words words;     // private
 } vkf_example_tokens;
 
-// A vkf_example_ids_fn with a vkf_example_tokens as `user`. Texts are not cut: see train/pieces.h. Statuses: FORMAT (a label is none of the model's), those of vkf_examples_get() and vkf_tokenizer_encode().
+// A vkf_example_ids_fn with a vkf_example_tokens as `user`. Texts are not cut: see train/pieces.h. Statuses:
+// FORMAT (a label is none of the model's), those of vkf_examples_get() and vkf_tokenizer_encode().
 VKF_MUST_CHECK vkf_status vkf_example_tokens_get(void *user, uint32_t example, vkf_example_ids *out_ids);
 
 // Releases what is private. Accepts {0}.

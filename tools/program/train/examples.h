@@ -1,8 +1,8 @@
 // Training data: lines of files, of which an index of 16 bytes each is kept. The lines themselves are read on demand,
 // and are what they were: a file may be touched, or grow, while it is read.
 //
-// By its name a file has a JSON object in each line, or columns; see train/example_text.h. Empty lines are skipped. Broken ones are named in warnings, counted and left out, up to a
-// limit.
+// By its name a file has a JSON object in each line, or columns; see train/example_text.h. Empty lines are skipped.
+// Broken ones are named in warnings, counted and left out, up to a limit.
 #ifndef VKF_PROGRAM_EXAMPLES_H
 #define VKF_PROGRAM_EXAMPLES_H
 

@@ -16,8 +16,8 @@ static vkf_status copy(const vkf__host *host, const char *from, const char *to)
     return status;
 }
 
-vkf_status vkf_new_file_copy(const vkf__host *host, const char *from_directory, const char *name,
-                             const char *directory, bool *out_there)
+vkf_status vkf_new_file_copy(const vkf__host *host, const char *from_directory, const char *name, const char *directory,
+                             bool *out_there)
 {
     vkf_status status = VKF_OK;
     char *from = NULL, *to = NULL;

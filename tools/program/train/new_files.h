@@ -15,7 +15,8 @@ VKF_MUST_CHECK vkf_status vkf_new_transformer_files(const vkf__host *host, const
 VKF_MUST_CHECK vkf_status vkf_new_family_files(const vkf__host *host, const vkf_train_config *config,
                                                const char *directory);
 
-// Where from_directory has the file, copies it to `directory`. Whether it has *out_there says, unless it is NULL. Statuses: FILE, FORMAT (it is larger than any such file), OUT_OF_HOST_MEMORY.
+// Where from_directory has the file, copies it to `directory`. Whether it has *out_there says, unless it is NULL.
+// Statuses: FILE, FORMAT (it is larger than any such file), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_new_file_copy(const vkf__host *host, const char *from_directory, const char *name,
                                             const char *directory, bool *out_there);
 

@@ -82,9 +82,16 @@ static double deviation_of(const json_t *root)
 static vkf_status copy_tokens(const vkf__host *host, const char *from, const char *to)
 {
     static const char *const names[] = {
-        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-        "vocab.txt",      "vocab.json",            "merges.txt",              "sentencepiece.bpe.model",
-        "spiece.model",   "tokenizer.model",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "vocab.txt",
+        "vocab.json",
+        "merges.txt",
+        "sentencepiece.bpe.model",
+        "spiece.model",
+        "tokenizer.model",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, from, names[i], to, NULL));

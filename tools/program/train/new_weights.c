@@ -245,8 +245,8 @@ static vkf_status say_what_is_drawn(const new_weights *w)
         if (w->from[i])
             continue;
         if (!is_of_head(w, w->tensors[i].name))
-            return vkf__fail(w->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing",
-                             vkf__checkpoint_path(w->checkpoint), w->tensors[i].name);
+            return vkf__fail(w->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(w->checkpoint),
+                             w->tensors[i].name);
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%.80s", length > 0 ? ", " : "",
                                    w->tensors[i].name);
     }

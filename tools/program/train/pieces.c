@@ -67,8 +67,8 @@ static vkf_status add_piece(vkf_pieces *p, uint32_t example, uint32_t begin)
     if (p->count == UINT32_MAX)
         return vkf__fail(p->tokens->host, VKF_ERROR_TOO_LARGE, "the texts make more than %u blocks of %u tokens",
                          UINT32_MAX, p->max_source);
-    VKF_RETURN_IF_ERROR(vkf__grow(p->tokens->host, (void **)&p->pieces, sizeof *p->pieces, p->count, &p->capacity,
-                                  p->count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(p->tokens->host, (void **)&p->pieces, sizeof *p->pieces, p->count, &p->capacity, p->count + 1));
     p->pieces[p->count++] = (vkf_piece){example, begin};
     return VKF_OK;
 }

@@ -22,9 +22,9 @@ typedef struct vkf_pieces {
     // The rest is private.
     vkf_piece *pieces; // (count) of BLOCK; the others have an example each
     size_t count, capacity;
-    uint32_t asked;       // the first piece that was not asked for yet
-    bool has_last;        // the ids of example `last` are `last_ids`
-    uint32_t last;        //
+    uint32_t asked; // the first piece that was not asked for yet
+    bool has_last;  // the ids of example `last` are `last_ids`
+    uint32_t last;  //
     vkf_example_ids last_ids;
     vkf_id_list source, target; // of the last piece
 } vkf_pieces;

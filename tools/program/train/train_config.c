@@ -13,7 +13,7 @@
 
 #define HELP_INDENT 28
 #define HELP_COLUMNS 80 // behind it
-#define GIVEN_BYTES 64 // of a wrong value, in a message
+#define GIVEN_BYTES 64  // of a wrong value, in a message
 
 void vkf_train_config_init(const vkf__host *host, vkf_train_config *out_config)
 {

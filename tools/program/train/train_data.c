@@ -56,11 +56,11 @@ static void set_limits(const vkf_train_words *words, const vkf_train_config *con
 {
     const vkf_model_config *model = words->config;
     const bool embeds = words->task == VKF_TASK_EMBED, decoder = decodes(words->task);
-    const uint32_t source = decoder                           ? model->max_target_len
+    const uint32_t source = decoder                             ? model->max_target_len
                             : embeds && model->truncate_len > 0 ? model->truncate_len
                                                                 : model->max_source_len;
     pieces->max_source = limit_of(config, source);
-    pieces->max_target = embeds                                ? pieces->max_source
+    pieces->max_target = embeds                              ? pieces->max_source
                          : words->task == VKF_TASK_TRANSLATE ? limit_of(config, model->max_target_len)
                                                              : 0;
     if (decoder && config->max_length == 0 && pieces->how != VKF_TRAIN_LONG_DROP)

@@ -23,7 +23,7 @@ typedef struct vkf_train_data {
     const vkf_train_words *words;
     vkf_examples *examples;
     vkf_example_tokens tokens;
-    vkf_pieces pieces; // what batches are made of
+    vkf_pieces pieces;   // what batches are made of
     vkf_masking masking; // of FILL
     vkf_batches *batches;
     vkf_batch_sizes sizes; // of the largest batch: what a trainer has to be made for

@@ -34,8 +34,8 @@ static vkf_status read_facts(const vkf__host *host, const char *directory, model
     VKF_TRY(vkf__model_source_open(&quiet, directory, &source));
     if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(vkf__sentence_list_load(&quiet, directory, &list));
-    *out_facts = (model_facts){host, directory, source.config, asked, source.family,
-                               list.embeds && source.config.head == VKF_HEAD_NONE};
+    *out_facts = (model_facts){host,  directory,     source.config,
+                               asked, source.family, list.embeds && source.config.head == VKF_HEAD_NONE};
 fail:
     vkf__model_source_close(&source);
     return status;
@@ -48,8 +48,7 @@ static bool has_drawn_head(const model_facts *f, vkf_head kind)
     const vkf__family_head *head = f->family ? f->family->heads : NULL;
     while (head && head->architecture && head->head != kind)
         head++;
-    return head && head->architecture &&
-           (f->config.head == VKF_HEAD_NONE || f->config.head == VKF_HEAD_MASKED_LM);
+    return head && head->architecture && (f->config.head == VKF_HEAD_NONE || f->config.head == VKF_HEAD_MASKED_LM);
 }
 
 static bool learns(const model_facts *f, vkf_train_task task)
@@ -63,8 +62,8 @@ static bool learns(const model_facts *f, vkf_train_task task)
     case VKF_TASK_COMPLETE:
         return facts->prompts;
     case VKF_TASK_CLASSIFY:
-        return facts->pools && (head == VKF_HEAD_SEQUENCE_CLASSIFICATION ||
-                                has_drawn_head(f, VKF_HEAD_SEQUENCE_CLASSIFICATION));
+        return facts->pools &&
+               (head == VKF_HEAD_SEQUENCE_CLASSIFICATION || has_drawn_head(f, VKF_HEAD_SEQUENCE_CLASSIFICATION));
     case VKF_TASK_TAG:
         return facts->pools &&
                (head == VKF_HEAD_TOKEN_CLASSIFICATION || has_drawn_head(f, VKF_HEAD_TOKEN_CLASSIFICATION));
@@ -105,8 +104,9 @@ static vkf_status check_model(const model_facts *f)
         problem = "has a head that gives values or several classes at once, and what is trained here is one class of "
                   "several";
     else if (config->lower_case)
-        problem = "puts texts into lower case beside its tokenizer: make the data so, and take do_lower_case out of its "
-                  "sentence_bert_config.json";
+        problem =
+            "puts texts into lower case beside its tokenizer: make the data so, and take do_lower_case out of its "
+            "sentence_bert_config.json";
     return problem ? vkf__fail(f->host, VKF_ERROR_UNSUPPORTED, "%s: the model %s", f->directory, problem) : VKF_OK;
 }
 
@@ -145,10 +145,11 @@ static vkf_status task_of_encoder(const model_facts *f, const vkf_train_config *
     else if (masks)
         *out_task = VKF_TASK_FILL;
     else
-        return vkf__fail(f->host, VKF_ERROR_FORMAT,
-                         "%s: texts alone teach nothing to %s, which has no head for masked words: give lines TEXT <tab> "
-                         "LABEL, or WORD WORD <tab> LABEL LABEL",
-                         config->train.items[0], f->directory);
+        return vkf__fail(
+            f->host, VKF_ERROR_FORMAT,
+            "%s: texts alone teach nothing to %s, which has no head for masked words: give lines TEXT <tab> "
+            "LABEL, or WORD WORD <tab> LABEL LABEL",
+            config->train.items[0], f->directory);
     return VKF_OK;
 }
 
@@ -192,10 +193,11 @@ static vkf_status keep_labels(const model_facts *f, vkf_train_goal *goal)
     while (known < goal->classes.count && is_one_of(goal->classes.names[known], labels, count))
         known++;
     if (known < goal->classes.count && f->asked == goal->drawn)
-        VKF_TRY(vkf__fail(f->host, VKF_ERROR_FORMAT,
-                          "the data have the label '%.100s', which is none of the %u classes in %s/config.json: correct "
-                          "its id2label, or leave it and \"architectures\" out, so that the classes are the data's",
-                          goal->classes.names[known], count, transformer));
+        VKF_TRY(
+            vkf__fail(f->host, VKF_ERROR_FORMAT,
+                      "the data have the label '%.100s', which is none of the %u classes in %s/config.json: correct "
+                      "its id2label, or leave it and \"architectures\" out, so that the classes are the data's",
+                      goal->classes.names[known], count, transformer));
     if (f->asked == goal->drawn)
         vkf_train_classes_free(f->host, &goal->classes);
 fail:
@@ -212,8 +214,8 @@ static vkf_status find_head(const model_facts *f, const vkf_train_config *config
     if ((!tags && goal->task != VKF_TASK_CLASSIFY) || f->config.head == head)
         return VKF_OK;
     goal->drawn = head;
-    VKF_RETURN_IF_ERROR(vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS,
-                                               &goal->classes));
+    VKF_RETURN_IF_ERROR(
+        vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS, &goal->classes));
     return keep_labels(f, goal);
 }
 
@@ -262,7 +264,7 @@ static vkf_status settle(const model_facts *f, const vkf_train_config *config, v
     goal->long_texts = config->long_texts;
     if (goal->long_texts == VKF_TRAIN_LONG_AUTO)
         goal->long_texts = config->pack || task == VKF_TASK_CONTINUE || task == VKF_TASK_FILL ? VKF_TRAIN_LONG_BLOCK
-                                                                                               : VKF_TRAIN_LONG_CUT;
+                                                                                              : VKF_TRAIN_LONG_CUT;
     const char *problem = NULL;
     if (config->origins[VKF_TRAIN_LOSS_ON] != VKF_TRAIN_DEFAULT && task != VKF_TASK_COMPLETE)
         problem = "'loss_on' (--loss-on) is for prompts and completions";
@@ -270,13 +272,13 @@ static vkf_status settle(const model_facts *f, const vkf_train_config *config, v
         problem = "'data.pack' (--pack) makes blocks of a decoder's texts";
     else if (goal->long_texts == VKF_TRAIN_LONG_BLOCK && !by_token)
         problem = "'data.long' (--long) \"block\" is for texts each of whose tokens is learned";
-    return problem ? vkf__fail(f->host, VKF_ERROR_INVALID_ARGUMENT, "%s, and this run learns to %s", problem,
-                               name_of(task))
-                   : VKF_OK;
+    return problem
+               ? vkf__fail(f->host, VKF_ERROR_INVALID_ARGUMENT, "%s, and this run learns to %s", problem, name_of(task))
+               : VKF_OK;
 }
 
 vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config, const char *directory,
-                            vkf_train_goal *out_goal)
+                               vkf_train_goal *out_goal)
 {
     model_facts facts;
     *out_goal = (vkf_train_goal){0};

@@ -33,8 +33,8 @@ typedef struct vkf_train_goal {
 // model has none, or one for masked words, and the data name classes. Statuses: INVALID_ARGUMENT (a setting that the
 // model or the task does not take), UNSUPPORTED (what the model's head does is not trained here), FORMAT (the data fit
 // nothing that the model learns), those of files.
-VKF_MUST_CHECK vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config, const char *directory,
-                                           vkf_train_goal *out_goal);
+VKF_MUST_CHECK vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config,
+                                              const char *directory, vkf_train_goal *out_goal);
 void vkf_train_goal_free(const vkf__host *host, vkf_train_goal *goal);
 
 #endif

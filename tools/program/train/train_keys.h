@@ -19,7 +19,7 @@
     X(STEPS, "", "steps", "steps", U32, steps, 1, 4e9, "ends after so many")                                          \
     X(EPOCHS, "", "epochs", "epochs", U32, epochs, 1, 1e6, "ends after so many")                                      \
     X(BATCH_TOKENS, "", "batch_tokens", "batch-tokens", U32, batch_tokens, 1, 1 << 24,                                \
-      "tokens of a batch with its padding, source or target")                                                                \
+      "tokens of a batch with its padding, source or target")                                                         \
     X(BATCH_ROWS, "", "batch_rows", "batch-rows", U32, batch_rows, 1, 1 << 20,                                        \
       "examples of a batch at most; else 8 or 16, or with --batch-tokens any")                                        \
     X(ACCUMULATION, "", "accumulation", "accumulation", U32, accumulation, 1, 1 << 16, "batches of a step")           \
@@ -68,7 +68,8 @@
       "learning rate, else by task and width; of the paper's schedule the factor")                                    \
     X(BETAS, "optimizer", "betas", "betas", PAIR, betas, 0, 0.99999999, "A,B: of adamw and adam")                     \
     X(EPS, "optimizer", "eps", "eps", REAL, eps, 0, 1, "of adamw and adam")                                           \
-    X(WEIGHT_DECAY, "optimizer", "weight_decay", "weight-decay", REAL, weight_decay, 0, 1e3, "decay, of all parameters") \
+    X(WEIGHT_DECAY, "optimizer", "weight_decay", "weight-decay", REAL, weight_decay, 0, 1e3,                          \
+      "decay of all parameters, biases and norms too")                                                                \
     X(MOMENTUM, "optimizer", "momentum", "momentum", REAL, momentum, 0, 0.99999999, "of sgd")                         \
     X(SCHEDULE, "schedule", "name", "schedule", SCHEDULE, schedule, 0, 0, "how the learning rate changes")            \
     X(WARMUP, "schedule", "warmup", "warmup", U32, warmup, 0, 4e9, "steps in which it rises from 0")                  \

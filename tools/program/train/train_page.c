@@ -29,8 +29,10 @@ static const plot plots[] = {
     {
         "loss",
         "Loss",
-        "Cross entropy in nats, as the mean over the tokens, or classes, that are learned. The training loss is that of "
-        "each step’s examples before the step, with the dropout and the label smoothing that the run has. The pale band "
+        "Cross entropy in nats, as the mean over the tokens, or classes, that are learned. The training loss is that "
+        "of "
+        "each step’s examples before the step, with the dropout and the label smoothing that the run has. The pale "
+        "band "
         "is what single steps reach up and down to.",
         "The loss of held-out examples has neither dropout nor smoothing, so that it can lie far below the other.",
         false,

@@ -184,8 +184,7 @@ static uint64_t steps_of(const vkf_train_run *run)
 static vkf_status open_examples(vkf_train_run *run)
 {
     const vkf_train_config *config = run->config;
-    VKF_RETURN_IF_ERROR(
-        vkf_train_words_load(run->host, run->start, &run->model_config, run->goal.task, &run->words));
+    VKF_RETURN_IF_ERROR(vkf_train_words_load(run->host, run->start, &run->model_config, run->goal.task, &run->words));
     VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &run->goal, &config->train, config->accumulation,
                                             &run->options->ranks, &run->train));
     if (config->heldout.count > 0)
