@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "output/standard_output.h"
+#include "output/visible_text.h"
 #include "train/train_run.h"
 #include "training/trainer.h"
 
@@ -35,7 +36,7 @@ static const char *grouped(uint64_t number, char out_text[32])
 static void say_count(const char *before, uint64_t number, const char *what, const char *plural)
 {
     char text[32];
-    printf("%s%s %s%s", before, grouped(number, text), what, number == 1 ? "" : plural);
+    vkf_print("%s%s %s%s", before, grouped(number, text), what, number == 1 ? "" : plural);
 }
 
 static void say_examples(const vkf_train_run *run, const vkf_train_data *data, const char *what)
@@ -46,11 +47,11 @@ static void say_examples(const vkf_train_run *run, const vkf_train_data *data, c
     say_count(", ", vkf_pieces_count(pieces) - left_out, what, "s");
     if (pieces->pack) {
         say_count(" of ", vkf_examples_count(data->examples), "text", "s");
-        printf(" in blocks of %u tokens", pieces->max_source);
+        vkf_print(" in blocks of %u tokens", pieces->max_source);
     } else if (pieces->long_texts > 0) {
         say_count(" (", pieces->long_texts, "text", "s");
-        printf(" longer than %u tokens %s %s)", pieces->max_source, pieces->long_texts == 1 ? "is" : "are",
-               ways[run->goal.long_texts]);
+        vkf_print(" longer than %u tokens %s %s)", pieces->max_source, pieces->long_texts == 1 ? "is" : "are",
+                  ways[run->goal.long_texts]);
     }
     if (left_out > 0)
         say_count(" (", left_out, "left out)", "");
@@ -59,19 +60,19 @@ static void say_examples(const vkf_train_run *run, const vkf_train_data *data, c
 static void say_task(const vkf_train_run *run)
 {
     const vkf_train_words *words = &run->words;
-    printf("learns %s", learned[run->goal.task]);
+    vkf_print("learns %s", learned[run->goal.task]);
     for (uint32_t i = 0; i < words->label_count && i < 4; i++)
-        printf("%s%.40s", i == 0 ? " (" : ", ", words->labels[i]);
+        vkf_print("%s%.40s", i == 0 ? " (" : ", ", words->labels[i]);
     if (words->label_count > 4)
-        printf(" and %u others", words->label_count - 4);
+        vkf_print(" and %u others", words->label_count - 4);
     if (words->label_count > 0)
-        putchar(')');
+        vkf_print(")");
     if (run->goal.task == VKF_TASK_COMPLETE && run->config->loss_on == VKF_TRAIN_ON_ALL)
-        printf(" and the prompts");
+        vkf_print(" and the prompts");
     say_examples(run, &run->train, "example");
     if (run->heldout.batches)
         say_examples(run, &run->heldout, "held-out example");
-    putchar('\n');
+    vkf_print("\n");
 }
 
 static uint64_t count_of(const vkf__parameters *parameters, bool trained)
@@ -105,9 +106,9 @@ static void say_sizes(const vkf_train_run *run)
     say_count("", run->total_steps, "step", "s");
     say_count(" of up to ", rows, "example", "s");
     say_count(", ", vkf_batches_per_epoch(run->train.batches), "batch", "es");
-    printf(" in an epoch, learning rate %.3g; %s of %s parameters train, with %.1f MB on %s\n", run->goal.lr,
-           grouped(count_of(parameters, true), trained), grouped(count_of(parameters, false), all),
-           (double)bytes_of(run) / 1e6, device.name);
+    vkf_print(" in an epoch, learning rate %.3g; %s of %s parameters train, with %.1f MB on %s\n", run->goal.lr,
+              grouped(count_of(parameters, true), trained), grouped(count_of(parameters, false), all),
+              (double)bytes_of(run) / 1e6, device.name);
 }
 
 void vkf_train_say(const vkf_train_run *run)
