@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/json_file.h"
+#include "io/path.h"
 #include "model/family.h"
 #include "model/labels.h"
 #include "model/model_directory.h"
@@ -182,27 +184,50 @@ static bool is_one_of(const char *name, char *const *labels, uint32_t count)
     return false;
 }
 
-// Whether the classes that config.json has are the data's. Where it asks for classes they have to be.
-static vkf_status keep_labels(const model_facts *f, vkf_train_goal *goal)
+static vkf_status fail_label(const model_facts *f, const char *label, uint32_t count)
 {
-    char **labels = NULL, *transformer = NULL;
+    return vkf__fail(f->host, VKF_ERROR_FORMAT,
+                     "the data have the label '%.100s', which is none of the %u classes in %s/config.json: correct its "
+                     "id2label, or leave it out, so that the classes are the data's",
+                     label, count, f->directory);
+}
+
+// Where config.json asks for classes, and has them, the data's have to be among them.
+static vkf_status keep_labels(const model_facts *f, const char *transformer, vkf_train_goal *goal)
+{
+    char **labels = NULL;
     uint32_t count = 0, known = 0;
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__transformer_directory(f->host, f->directory, &transformer));
-    VKF_TRY(vkf__labels_load(f->host, transformer, &labels, &count));
+    VKF_RETURN_IF_ERROR(vkf__labels_load(f->host, transformer, &labels, &count));
     while (known < goal->classes.count && is_one_of(goal->classes.names[known], labels, count))
         known++;
-    if (known < goal->classes.count && f->asked == goal->drawn)
-        VKF_TRY(
-            vkf__fail(f->host, VKF_ERROR_FORMAT,
-                      "the data have the label '%.100s', which is none of the %u classes in %s/config.json: correct "
-                      "its id2label, or leave it and \"architectures\" out, so that the classes are the data's",
-                      goal->classes.names[known], count, transformer));
-    if (f->asked == goal->drawn)
-        vkf_train_classes_free(f->host, &goal->classes);
-fail:
-    if (labels)
-        vkf__labels_free(f->host, labels, count);
+    const vkf_status status = known < goal->classes.count ? fail_label(f, goal->classes.names[known], count) : VKF_OK;
+    vkf__labels_free(f->host, labels, count);
+    vkf_train_classes_free(f->host, &goal->classes);
+    return status;
+}
+
+static vkf_status has_labels(const model_facts *f, const char *transformer, bool *out_there)
+{
+    char *path = NULL;
+    json_t *root = NULL;
+    VKF_RETURN_IF_ERROR(vkf__path_join(f->host, transformer, "config.json", &path));
+    const vkf_status status = vkf__json_load(f->host, path, &root);
+    vkf__free(f->host, path);
+    *out_there = json_object_size(json_object_get(root, "id2label")) > 0;
+    json_decref(root);
+    return status;
+}
+
+static vkf_status settle_labels(const model_facts *f, vkf_train_goal *goal)
+{
+    char *transformer = NULL;
+    bool there = false;
+    if (f->asked != goal->drawn)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__transformer_directory(f->host, f->directory, &transformer));
+    vkf_status status = has_labels(f, transformer, &there);
+    if (status == VKF_OK && there)
+        status = keep_labels(f, transformer, goal);
     vkf__free(f->host, transformer);
     return status;
 }
@@ -216,7 +241,7 @@ static vkf_status find_head(const model_facts *f, const vkf_train_config *config
     goal->drawn = head;
     VKF_RETURN_IF_ERROR(
         vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS, &goal->classes));
-    return keep_labels(f, goal);
+    return settle_labels(f, goal);
 }
 
 // ---- settings that follow

@@ -219,7 +219,10 @@ vkf_status vkf_train_classes_read(const vkf__host *host, const vkf_train_config 
     *out_classes = (vkf_train_classes){0};
     VKF_RETURN_IF_ERROR(vkf_examples_open(&quiet, &desc, &examples));
     const vkf_status status = read_classes(host, config, examples, kind == VKF_EXAMPLE_TAGS, out_classes);
+    const bool tells = status != VKF_OK && vkf_examples_bad_lines(examples) > 0;
     vkf_examples_close(&examples);
+    if (tells && vkf_examples_open(host, &desc, &examples) == VKF_OK) // with its warnings, as nobody else will warn
+        vkf_examples_close(&examples);
     return status;
 }
 
