@@ -186,6 +186,25 @@ static void test_pieces_without_a_completion(void **state)
     finish(&f);
 }
 
+// The first token of a block follows from nothing: it alone is nothing to learn.
+static void test_pieces_whose_first_token_has_the_label(void **state)
+{
+    fixture f;
+    const vkf_pieces how = {.how = VKF_TRAIN_LONG_BLOCK, .stream = true, .by_token = true};
+    assert_int_equal(begin(&f, *state, VKF_EXAMPLE_PROMPT, "a b c d e f\t g\n", how, VKF_TARGETS_COMPLETION), VKF_OK);
+    assert_int_equal(piece(&f, 0).target_count, 0);
+    assert_int_equal(piece(&f, 1).target_count, 3); // g [SEP] and the end, which is learned
+    vkf_pieces_close(&f.pieces);
+    f.tokens.last_target_id = -1;
+    f.pieces = how;
+    f.pieces.tokens = &f.tokens;
+    f.pieces.max_source = MOST;
+    assert_int_equal(vkf_pieces_open(&f.pieces), VKF_OK);
+    assert_int_equal(piece(&f, 1).source_count, 2);
+    assert_int_equal(piece(&f, 1).target_count, 0);
+    finish(&f);
+}
+
 static void test_pieces_leave_texts_as_they_are(void **state)
 {
     fixture f;
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_pieces_cut_texts_off),
         cmocka_unit_test(test_pieces_cut_both_sides),
         cmocka_unit_test(test_pieces_without_a_completion),
+        cmocka_unit_test(test_pieces_whose_first_token_has_the_label),
         cmocka_unit_test(test_pieces_leave_texts_as_they_are),
         cmocka_unit_test(test_pieces_pack_texts),
         cmocka_unit_test(test_pieces_release_all_when_memory_is_exhausted),
