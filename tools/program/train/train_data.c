@@ -154,9 +154,9 @@ static void warn_of_left_out(const vkf_train_data *data)
         return;
     const vkf_example_place place = vkf_examples_place(data->examples, vkf_pieces_example(&data->pieces, first));
     vkf__log(data->words->host, VKF_SEVERITY_WARNING,
-             "%u of %u examples are left out: they have nothing to learn, or are longer than %u tokens; the first is "
-             "%s, line %" PRIu64,
-             count, vkf_pieces_count(&data->pieces), data->pieces.max_source, place.path, place.line);
+             "%u of %u examples are left out: nothing is to be learned in them, or they are longer than the model or a "
+             "batch; the first is %s, line %" PRIu64,
+             count, vkf_pieces_count(&data->pieces), place.path, place.line);
 }
 
 // A model may have more rows in its table than its tokenizer has tokens.
