@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""check_package.py TESTS: the installed package beside PyTorch's and transformers' results in tests/.
+"""check_package.py TESTS [NAME...]: the installed package beside PyTorch's and transformers' results in tests/, then
+what check_arrays.py and check_torch.py have.
 
 Bounds are those of the other tests: |error| <= 5e-5 + 1e-4 |expected| of a layer, and 1e-5 of an embedding.
 """
 import gc
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,43 +18,7 @@ import numpy as np
 import vkformer
 from vkformer.tensor import as_array
 
-TESTS = pathlib.Path(sys.argv[1])
-PRETRAINED = TESTS / "pretrained"
-DTYPES = {"F32": np.float32, "I32": np.int32, "BOOL": np.bool_}
-SENTENCE = "A cat sat there."
-NEW = 12  # tokens that expected.jsonl has at most
-
-
-def read_safetensors(path):
-    if not path.is_file():
-        return {}
-    data = path.read_bytes()
-    begin = 8 + struct.unpack("<Q", data[:8])[0]
-    tensors = {}
-    for name, entry in json.loads(data[8:begin]).items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            tensors[name] = np.frombuffer(data[begin + first:begin + last], DTYPES[entry["dtype"]]).reshape(
-                entry["shape"])
-    return tensors
-
-
-def expected_rows(model):
-    return [json.loads(line) for line in (PRETRAINED / model / "expected.jsonl").read_text("utf-8").splitlines()]
-
-
-class Numbers(unittest.TestCase):
-    maxDiff = None
-
-    def assert_close(self, found, expected, rtol=1e-4, atol=5e-5):
-        self.assertEqual(found.shape, expected.shape)
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
-
-    def assert_error(self, status, words, function, *arguments, **options):
-        with self.assertRaises(vkformer.Error) as raised:
-            function(*arguments, **options)
-        self.assertEqual(raised.exception.status, status)
-        self.assertIn(words, str(raised.exception))
+from package_support import NEW, PRETRAINED, SENTENCE, TESTS, Numbers, expected_rows, read_safetensors
 
 
 class Layers(Numbers):
@@ -199,25 +163,6 @@ class Arrays(Numbers):
             np.testing.assert_array_equal(found, values)
             self.assertEqual(found.dtype, dtype)
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "complex", vkformer.Tensor, np.zeros(2, np.complex64))
-
-    def test_torch(self):
-        try:
-            import torch
-        except ImportError:
-            self.skipTest("PyTorch is not installed")
-        torch.manual_seed(0)
-        module = torch.nn.MultiheadAttention(32, 4, batch_first=True).eval()
-        attention = vkformer.MultiheadAttention.from_torch(module)
-        x = torch.randn(2, 5, 32, requires_grad=True)
-        padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
-        for found, expected in zip(attention(x, x, x, key_padding_mask=padding),
-                                   module(x, x, x, key_padding_mask=padding)):
-            self.assert_close(found, expected.detach().numpy())
-            torch.from_dlpack(found)
-        layer = torch.nn.TransformerEncoderLayer(32, 4, 64, activation="gelu", norm_first=True).eval()
-        self.assert_close(vkformer.TransformerEncoderLayer.from_torch(layer)(x), layer(x).detach().numpy())
-        layer = torch.nn.TransformerDecoderLayer(32, 4, 64, batch_first=True).eval()
-        self.assert_close(vkformer.TransformerDecoderLayer.from_torch(layer)(x, x), layer(x, x).detach().numpy())
 
 
 class Texts(Numbers):
@@ -411,9 +356,11 @@ class Models(Numbers):
             trainer.save(directory + "/saved")
             trainer.resume(directory + "/saved")
             vkformer.Model(PRETRAINED / "llama", adapter=directory + "/adapter")
-        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'speed'", vkformer.Trainer, model, rate=1, max_batch=1, speed=3)
-        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "as many labels", trainer.step,
-                          vkformer.Batch(target=[[5]], labels=[[6], [7]]))
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'speed'", vkformer.Trainer, model, rate=1, max_batch=1,
+                          speed=3)
+        for name in ("lora_target_count", "trained_count", "exchange", "reserved"):
+            self.assert_error("VKF_ERROR_INVALID_ARGUMENT", repr(name), vkformer.Trainer, model, rate=1, max_batch=1,
+                              lora_targets=["q_proj"], **{name: 1000000})
 
     def test_memory_is_given_back(self):
         context = vkformer.Context()
@@ -437,11 +384,57 @@ class Contexts(Numbers):
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'f64'", vkformer.Model, "x", precision="f64")
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'loud'", vkformer.Context, min_severity="loud")
 
-    def test_a_closed_context_is_refused(self):
+    def test_what_is_closed_says_so(self):
         context = vkformer.Context()
-        context.close()
-        context.close()
-        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "", vkformer.Tensor, np.zeros(3, np.float32), context=context)
+        model = vkformer.Model(PRETRAINED / "gpt2", trainable=True, context=context)
+        encoder = vkformer.Model(PRETRAINED / "bert", context=context)
+        made = [context, model, encoder, model.session(max_target_len=8), encoder.session(),
+                vkformer.Trainer(model, rate=1, max_batch=1, max_target_len=8),
+                vkformer.Embedder(PRETRAINED / "sentence-mean", context=context),
+                vkformer.Generator(PRETRAINED / "gpt2", context=context), vkformer.Tokenizer(PRETRAINED / "gpt2")]
+        batch = vkformer.Batch(target=[[5]], labels=[[6]])
+        arguments = {"encode": ["a"], "decode": [[5]], "token_to_id": ["a"], "id_to_token": [5], "predict": [["a"]],
+                     "generate": ["a"], "stream": ["a"], "step": [batch], "evaluate": [batch], "save": ["x"],
+                     "save_adapter": ["x"], "resume": ["x"]}
+        of_sessions = {"encode": [[[5]]], "logits": [[[5]]], "generate": [[[5]]]}
+        for owner in reversed(made):
+            owner.close()
+            owner.close()
+            for name in dir(type(owner)):
+                found = getattr(type(owner), name)
+                if name in ("close", "closed", "default", "devices") or name.startswith("_"):
+                    continue
+                given = of_sessions if isinstance(owner, vkformer.Session) else arguments
+                options = {"max_new_tokens": 1} if name == "generate" else {}
+                with self.subTest(f"{type(owner).__name__}.{name}"):
+                    call = (lambda: getattr(owner, name)) if isinstance(found, property) else (
+                        lambda: list(owner.stream("a")) if name == "stream" else
+                        getattr(owner, name)(*given.get(name, []), **options))
+                    self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "is closed", call)
+        self.assertIn("closed", repr(context))
+        for make in (vkformer.Tensor, lambda x, context: vkformer.Model(PRETRAINED / "gpt2", context=context)):
+            self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "is closed", make, np.zeros(3, np.float32), context=context)
+        vkformer.Context.default().close()
+        self.assertFalse(vkformer.Context.default().closed)
+
+    def test_a_zero_byte_ends_no_text(self):
+        model = vkformer.Model(PRETRAINED / "gpt2", trainable=True)
+        embedder = vkformer.Embedder(PRETRAINED / "sentence-mean")
+        trainer = vkformer.Trainer(model, rate=1, max_batch=1, max_target_len=8)
+        calls = (lambda: vkformer.Model("a\0b"), lambda: vkformer.Model(PRETRAINED / "gpt2", adapter="a\0b"),
+                 lambda: vkformer.Tokenizer("a\0b"), lambda: vkformer.Embedder("a\0b"),
+                 lambda: vkformer.Generator("a\0b"), lambda: vkformer.Context("cpu\0"),
+                 lambda: vkformer.Context(masks=["shaderFloat16\0"]),
+                 lambda: vkformer.Tensor(np.zeros(1, np.float32), name="a\0"),
+                 lambda: trainer.save("a\0b"), lambda: trainer.save_adapter("a\0b"), lambda: trainer.resume("a\0b"),
+                 lambda: vkformer.Trainer(model, rate=1, max_batch=1, trained=["a\0*"]),
+                 lambda: embedder.encode("a", prompt="b\0"), lambda: embedder.encode("a", prompt_name="b\0"),
+                 lambda: vkformer.Tokenizer(PRETRAINED / "gpt2").token_to_id("a\0"))
+        for call in calls:
+            self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "zero byte", call)
+        package = pathlib.Path(vkformer.__file__).parent
+        found = [path.name for path in package.glob("*.py") if 'new("char[]", ' in path.read_text("utf-8")]
+        self.assertEqual(sorted(found), ["errors.py", "texts.py"])  # the other one of texts.py is written to
 
     def test_cache_directory(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -545,7 +538,8 @@ class Package(unittest.TestCase):
 
 
 def main():
-    done = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
+    names = sys.argv[2:] or ["__main__", "check_arrays", "check_torch"]
+    done = unittest.main(module=None, argv=[sys.argv[0], *names], exit=False).result
     failed = len({test.id().split(" ")[0] for test, _ in done.failures + done.errors})
     # In the words that tests/count-results reads.
     print(f"{done.testsRun - failed - len(done.skipped)} passed, {failed} failed")

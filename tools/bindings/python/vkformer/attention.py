@@ -9,19 +9,23 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
-from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of
+from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of, fully_masked_of
 from .tensor import as_floats
+from .torch_module import check_attention
 
 
 class MultiheadAttention:
     """torch.nn.MultiheadAttention in eval mode, from its state_dict or from arrays by the same names.
 
     All sizes come from the parameters, except for the number of heads. Parameters are float32 or float16; with
-    float16 inputs activations are float16, too. Rows in which every key is masked are NaN, as PyTorch's are.
+    float16 inputs, which take float16 parameters, activations are float16, too.
+
+    fully_masked  what rows give in which every key is masked, by -inf or a boolean: "nan", as PyTorch's do that give
+                  weights, "zero", as those do that give none, or "uniform"
     """
 
     def __init__(self, state_dict: Mapping[str, Any], num_heads: int, *, batch_first: bool = False,
-                 add_zero_attn: bool = False, context: Context | None = None) -> None:
+                 add_zero_attn: bool = False, fully_masked: str = "nan", context: Context | None = None) -> None:
         parameters = Parameters(state_dict, context_or_default(context))
         self._attention = Attention(parameters, "", num_heads)
         self._weights = ffi.new("vkf_attention_weights *")
@@ -31,12 +35,15 @@ class MultiheadAttention:
         self.num_heads, self.embed_dim = num_heads, self._attention.embed_dim
         self.kdim, self.vdim = self._attention.kdim, self._attention.vdim
         self.batch_first, self.add_zero_attn = batch_first, add_zero_attn
+        self._fully_masked = fully_masked_of(fully_masked)
 
     @classmethod
-    def from_torch(cls, module: Any, *, context: Context | None = None) -> MultiheadAttention:
-        """From a torch.nn.MultiheadAttention."""
+    def from_torch(cls, module: Any, *, fully_masked: str = "nan",
+                   context: Context | None = None) -> MultiheadAttention:
+        """From a torch.nn.MultiheadAttention itself: what computes something else is refused."""
+        check_attention(module, "the module")
         return cls(module.state_dict(), module.num_heads, batch_first=module.batch_first,
-                   add_zero_attn=module.add_zero_attn, context=context)
+                   add_zero_attn=module.add_zero_attn, fully_masked=fully_masked, context=context)
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True,
@@ -48,6 +55,7 @@ class MultiheadAttention:
         """
         itself = key is query and value is query
         query = as_floats(query)
+        self._attention.parameters.check_inputs(query.dtype)
         key, value = (query, query) if itself else (as_floats(key), as_floats(value))
         masks = Masks(attn_mask, key_padding_mask, is_causal)
         batched = query.ndim == 3
@@ -113,7 +121,7 @@ class MultiheadAttention:
         desc.weights = port == lib.VKF_PORT_WEIGHTS
         desc.weights_per_head = port == lib.VKF_PORT_WEIGHTS_PER_HEAD
         masks.enter(desc.mask)
-        desc.fully_masked = lib.VKF_FULLY_MASKED_NAN
+        desc.fully_masked = self._fully_masked
         desc.params = self._weights[0]
         desc.dtype = dtype
         desc.max_sizes = ffi.new("vkf_layer_sizes *", sizes)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._native import ffi, lib
 from .cache import Cache, default_directory
-from .errors import enumerator, enumerator_name, invalid, text_of
+from .errors import c_string, enumerator, enumerator_name, invalid, text_of
 from .messages import SEVERITIES, Log, MessageFunction
 from .owner import Owner
 
@@ -36,7 +36,7 @@ class Context(Owner):
         log = Log(message)
         desc = ffi.new("vkf_context_desc *")
         named = _choose(desc.device, device)  # lives until the context is there
-        names = [ffi.new("char[]", mask.encode()) for mask in masks]
+        names = [c_string(mask) for mask in masks]
         array = ffi.new("const char *[]", names)
         desc.masks, desc.mask_count = array, len(names)
         desc.precision = enumerator("vkf_precision", "VKF_PRECISION_", precision)
@@ -56,8 +56,8 @@ class Context(Owner):
     def default(cls) -> Context:
         """The best device, made when it is first asked for; what is given no context takes this one."""
         context = _default.get(os.getpid())
-        if context is None:
-            context = _default.setdefault(os.getpid(), cls())
+        if context is None or context.closed:
+            context = _default[os.getpid()] = cls()
         return context
 
     @staticmethod
@@ -102,7 +102,7 @@ class Context(Owner):
         return info
 
     def __repr__(self) -> str:
-        return f"<vkformer.Context on {self.device_name}>"
+        return "<vkformer.Context, closed>" if self.closed else f"<vkformer.Context on {self.device_name}>"
 
 
 def context_or_default(context: Context | None) -> Context:
@@ -120,7 +120,7 @@ def _choose(choice: Any, device: int | str | None) -> list[Any]:
         choice.kind = lib.VKF_CHOOSE_TYPE
         choice.type = enumerator("vkf_device_type", "VKF_DEVICE_TYPE_", device)
         return []
-    name = ffi.new("char[]", device.encode())
+    name = c_string(device)
     choice.kind, choice.name = lib.VKF_CHOOSE_NAME, name
     return [name]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import enumerator_name, plain, text_of, text_or_none
+from .errors import c_string, enumerator_name, invalid, plain, text_of, text_or_none
 from .messages import ProgressFunction, guard_progress
 from .owner import Owner
 from .tensor import typed
@@ -105,7 +105,7 @@ class Embedder(Owner):
         views = Texts(texts)
         seconds = None if pairs is None else Texts(pairs)
         if seconds is not None and len(seconds) != len(views):
-            raise ValueError(f"there are {len(views)} texts and {len(seconds)} pairs")
+            raise invalid(f"there are {len(views)} texts and {len(seconds)} pairs: give a pair for each text")
         predictions = ffi.new("vkf_prediction[]", max(len(views), 1))
         args = ffi.new("vkf_embed_args *")
         args.out_predictions = predictions
@@ -119,7 +119,7 @@ class Embedder(Owner):
 
     def _run(self, args: Any, texts: Texts, prompt: str | None, prompt_name: str | None,
              progress: ProgressFunction | None) -> None:
-        named = [None if text is None else ffi.new("char[]", text.encode()) for text in (prompt, prompt_name)]
+        named = [None if text is None else c_string(text) for text in (prompt, prompt_name)]
         args.texts, args.count = texts.array, len(texts)
         args.prompt, args.prompt_name = (ffi.NULL if name is None else name for name in named)
         guard = guard_progress(args, progress)

@@ -14,6 +14,14 @@ class Error(RuntimeError):
         self.status = status
 
 
+def c_string(text: str | bytes) -> Any:
+    """A text that ends where it ends: one with a zero byte in it would be cut there."""
+    data = text.encode() if isinstance(text, str) else text
+    if b"\0" in data:
+        raise invalid(f"{data!r} has a zero byte in it, where C's texts end: leave it out")
+    return ffi.new("char[]", data)
+
+
 def text_of(pointer: Any) -> str:
     return ffi.string(pointer).decode("utf-8", "replace")
 

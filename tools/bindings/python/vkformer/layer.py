@@ -8,7 +8,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context
-from .errors import invalid
+from .errors import enumerator, invalid
 from .owner import Owner, Turn
 from .tensor import Tensor, as_array, as_floats, pointer, writable
 
@@ -17,12 +17,14 @@ KEPT_LAYERS = 8
 
 
 class Parameters:
-    """A state_dict of PyTorch, or tensors by the same names, on the device."""
+    """A state_dict of PyTorch, or tensors by the same names, on the device. All of them have to be asked for."""
 
     def __init__(self, state: Mapping[str, Any], context: Context) -> None:
         self.context = context
         self._arrays = {name: as_floats(value) for name, value in state.items() if value is not None}
         self._tensors: dict[str, Tensor] = {}
+        # The matrices are multiplied by inputs of their own type, or wider ones.
+        self._wide = [name for name, array in self._arrays.items() if array.ndim > 1 and array.dtype != np.float16]
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -32,10 +34,24 @@ class Parameters:
             raise invalid(f"there is no {name!r} among the parameters: {', '.join(sorted(self._arrays)) or 'none'}")
         return self._arrays[name].shape
 
+    def matrix(self, name: str) -> tuple[int, int]:
+        """The shape of one."""
+        shape = self.shape(name)
+        if len(shape) != 2:
+            raise invalid(f"the parameter {name!r} is {shape}, and no matrix")
+        return shape  # type: ignore[return-value]
+
     def enter(self, out: Any, name: str) -> None:
         """Sets a C tensor to the parameter, or leaves it absent."""
         if name in self:
             self.enter_rows(out, name, 0, self.shape(name)[0])
+
+    def enter_third(self, out: Any, name: str, third: int, rows: int) -> None:
+        """The same of queries, keys or values, which are packed in one parameter."""
+        shape = self.shape(name)
+        if shape[:1] != (3 * rows,):
+            raise invalid(f"the parameter {name!r} is {shape}: queries, keys and values have {3 * rows} rows together")
+        self.enter_rows(out, name, third * rows, rows)
 
     def enter_rows(self, out: Any, name: str, first: int, count: int) -> None:
         shape = self.shape(name)
@@ -45,8 +61,18 @@ class Parameters:
         row = int(np.prod(shape[1:]))
         tensor._part(out, (count, *shape[1:]), first * row)
 
+    def check_inputs(self, dtype: np.dtype) -> None:
+        if dtype == np.float16 and self._wide:
+            raise invalid(f"the inputs are float16, and {self._wide[0]!r} is float32: convert the inputs to "
+                          f"float32, or all parameters to float16")
+
     def forget_arrays(self) -> None:
-        """The device has them all: of the host's copies only shapes are left."""
+        """The device has them all: of the host's copies only shapes are left. One that nobody has asked for would
+        change what PyTorch computes."""
+        unknown = sorted(self._arrays.keys() - self._tensors.keys())
+        if unknown:
+            raise invalid(f"there is no use for the parameters {', '.join(map(repr, unknown))}: leave them out if the "
+                          f"layer is right without them")
         self._arrays = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape)
                         for name, array in self._arrays.items()}
 
@@ -56,13 +82,13 @@ class Attention:
 
     def __init__(self, parameters: Parameters, prefix: str, num_heads: int) -> None:
         self.parameters, self._prefix, self.num_heads = parameters, prefix, num_heads
-        self.embed_dim = parameters.shape(prefix + "out_proj.weight")[0]
+        self.embed_dim = parameters.matrix(prefix + "out_proj.weight")[0]
         if num_heads <= 0 or self.embed_dim % num_heads:
             raise invalid(f"embed_dim {self.embed_dim} is no multiple of num_heads {num_heads}")
         self.packed = prefix + "in_proj_weight" in parameters
         weights = [prefix + name for name in ("k_proj_weight", "v_proj_weight")]
         self.kdim, self.vdim = ((self.embed_dim, self.embed_dim) if self.packed else
-                                tuple(parameters.shape(name)[1] for name in weights))
+                                tuple(parameters.matrix(name)[1] for name in weights))
         self.bias_kv = prefix + "bias_k" in parameters
 
     def enter(self, out: Any) -> None:
@@ -70,11 +96,11 @@ class Attention:
         rows, prefix, parameters = self.embed_dim, self._prefix, self.parameters
         for i, name in enumerate("qkv"):
             if self.packed:
-                parameters.enter_rows(getattr(out, f"{name}_weight"), prefix + "in_proj_weight", i * rows, rows)
+                parameters.enter_third(getattr(out, f"{name}_weight"), prefix + "in_proj_weight", i, rows)
             else:
                 parameters.enter(getattr(out, f"{name}_weight"), prefix + f"{name}_proj_weight")
             if prefix + "in_proj_bias" in parameters:
-                parameters.enter_rows(getattr(out, f"{name}_bias"), prefix + "in_proj_bias", i * rows, rows)
+                parameters.enter_third(getattr(out, f"{name}_bias"), prefix + "in_proj_bias", i, rows)
         out.in_proj = self.packed
         parameters.enter(out.bias_k, prefix + "bias_k")
         parameters.enter(out.bias_v, prefix + "bias_v")
@@ -162,6 +188,10 @@ class Layers:
         if len(self._made) > KEPT_LAYERS:
             del self._made[next(iter(self._made))]
         return layer
+
+
+def fully_masked_of(name: str) -> int:
+    return enumerator("vkf_fully_masked", "VKF_FULLY_MASKED_", name)
 
 
 def dtype_of(array: np.ndarray) -> int:

@@ -13,7 +13,7 @@ from .errors import enumerator, enumerator_name, invalid, plain
 from .messages import ProgressFunction, guard_progress
 from .owner import Owner
 from .sampling import set_choices
-from .tensor import typed
+from .tensor import as_ids, typed
 from .texts import Path, path_bytes, set_model, stop_reason
 
 Rows = Sequence[Sequence[int]]
@@ -112,15 +112,13 @@ class Session(Owner):
 
     def encode(self, rows: Rows, types: Rows | None = None) -> Encoded:
         """An encoder, or the encoder of an encoder-decoder, on rows of ids, each of its own length."""
-        ids, lengths = _padded(rows, max(self._config.pad_id, 0))
+        ids, lengths = padded(rows, max(self._config.pad_id, 0))
         batch, length = ids.shape
         args = ffi.new("vkf_encode_args *")
         args.batch, args.source_len = batch, length
         args.source_ids, args.source_lengths = typed("const int32_t", ids), typed("const int32_t", lengths)
-        type_ids = None if types is None else _padded(types, 0)[0]
+        type_ids = None if types is None else padded_beside(lengths, types, 0, "types")
         if type_ids is not None:
-            if type_ids.shape != ids.shape:
-                raise invalid("there are as many types as ids in every row")
             args.source_types = typed("const int32_t", type_ids)
         hidden = np.empty((batch, length, self._config.d_model), np.float32)
         args.out_memory = typed("float", hidden)
@@ -140,7 +138,7 @@ class Session(Owner):
     def logits(self, rows: Rows) -> np.ndarray:
         """(B, T, vocabulary): a decoder's logits at every position of rows of ids, or an encoder-decoder's at every
         position of targets, after encode() with as many rows. Rows are of one length."""
-        ids, lengths = _padded(rows, 0)
+        ids, lengths = padded(rows, 0)
         batch, length = ids.shape
         if (lengths != length).any():
             raise invalid("the rows of one call have one length")
@@ -160,16 +158,17 @@ class Session(Owner):
         """Continues rows of ids. What is None is as the directory says, as with Generator.generate()."""
         if max_new_tokens <= 0:
             raise invalid("max_new_tokens says how many tokens may be made, and is above 0")
-        lengths = np.array([len(row) for row in rows], np.uint32)
-        ids = np.array([token for row in rows for token in row], np.int32)
-        out_ids = np.empty((len(rows), max_new_tokens), np.int32)
-        out_lengths = np.empty(len(rows), np.uint32)
-        reasons = ffi.new("vkf_stop_reason[]", max(len(rows), 1))
+        prompts = [as_ids(row) for row in rows]
+        lengths = np.array([len(row) for row in prompts], np.uint32)
+        ids = np.concatenate([*prompts, np.empty(0, np.int32)])
+        out_ids = np.empty((len(prompts), max_new_tokens), np.int32)
+        out_lengths = np.empty(len(prompts), np.uint32)
+        reasons = ffi.new("vkf_stop_reason[]", max(len(prompts), 1))
         args = ffi.new("vkf_generate_args *")
         set_choices(args, self._config.generation, max_new_tokens, num_beams, length_penalty, early_stopping,
                     temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
                     repetition_penalty=repetition_penalty, seed=seed)
-        args.batch = len(rows)
+        args.batch = len(prompts)
         args.prompt_ids, args.prompt_lengths = typed("const int32_t", ids), typed("const uint32_t", lengths)
         args.out_ids, args.out_lengths = typed("int32_t", out_ids), typed("uint32_t", out_lengths)
         args.out_reasons = reasons
@@ -179,12 +178,23 @@ class Session(Owner):
                 for row, length, reason in zip(out_ids, out_lengths, reasons)]
 
 
-def _padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:
+def padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:
     """(B, S) and the rows' lengths."""
-    lengths = np.array([len(row) for row in rows], np.int32)
+    taken = [as_ids(row) for row in rows]
+    lengths = np.array([len(row) for row in taken], np.int32)
     if len(lengths) == 0 or lengths.min() == 0:
         raise invalid("there is at least one row of ids, and each has at least one")
-    ids = np.full((len(rows), int(lengths.max())), pad, np.int32)
-    for row, values in zip(ids, rows):
+    ids = np.full((len(taken), int(lengths.max())), pad, np.int32)
+    for row, values in zip(ids, taken):
         row[:len(values)] = values
     return ids, lengths
+
+
+def padded_beside(lengths: np.ndarray, rows: Rows, pad: int, name: str) -> np.ndarray:
+    """What stands beside ids of these lengths: the library reads as many of each."""
+    values, own = padded(rows, pad)
+    if len(own) != len(lengths):
+        raise invalid(f"there are {len(lengths)} rows of ids and {len(own)} of {name}: give as many {name} as rows")
+    for i in np.flatnonzero(own != lengths):
+        raise invalid(f"row {i} has {lengths[i]} ids and {own[i]} {name}: give as many {name} as ids in every row")
+    return values

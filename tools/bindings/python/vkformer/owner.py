@@ -44,7 +44,13 @@ class Owner:
 
     @property
     def _handle(self) -> Any:
+        if self.closed:
+            raise invalid(f"this {type(self).__name__} is closed: make another")
         return self._box[0]
+
+    @property
+    def closed(self) -> bool:
+        return self._box[0] == ffi.NULL
 
     def close(self) -> None:
         """Gives the handle back now. What is called afterwards raises `Error`."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import enumerator_name, invalid
+from .errors import c_string, enumerator_name, invalid
 from .owner import Owner
 
 _DTYPES: dict[np.dtype, int] = {
@@ -35,7 +35,22 @@ def as_array(value: Any) -> np.ndarray:
 def as_floats(value: Any) -> np.ndarray:
     """As f16 where it is f16, and as f32 elsewhere."""
     array = as_array(value)
+    if array.dtype.kind not in "fiu":
+        raise invalid(f"an array of numbers is wanted here, and not of {array.dtype}")
     return array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
+
+
+def as_ids(row: Any) -> np.ndarray:
+    """A row of whole numbers of 32 bits, as the library takes ids, labels and types."""
+    if np.ndim(row) != 1:
+        raise invalid(f"a row of ids is a list of numbers, and not {type(row).__name__} of the shape {np.shape(row)}")
+    array = as_array(row)
+    limits = np.iinfo(np.int32)
+    if array.size and array.dtype.kind not in "iu":
+        raise invalid(f"ids are whole numbers, and not {array.dtype}")
+    if array.size and (array.min() < limits.min or array.max() > limits.max):
+        raise invalid(f"ids are from {limits.min} to {limits.max}")
+    return array.astype(np.int32)
 
 
 def pointer(array: np.ndarray) -> Any:
@@ -71,7 +86,7 @@ class Tensor:
         shape = ffi.new("uint32_t[]", list(values.shape) or [1])
         check = context._log.check
         check(lib.vkf_tensor_create(context._handle, _DTYPES[values.dtype], max(values.ndim, 1), shape,
-                                    ffi.new("char[]", name.encode()) if name else ffi.NULL, self._view))
+                                    c_string(name) if name else ffi.NULL, self._view))
         self._owner._box[0] = self._view.buffer
         check(lib.vkf_tensor_write(self._view, pointer(values), values.nbytes))
 

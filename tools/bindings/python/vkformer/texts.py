@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 from ._native import ffi, lib
-from .errors import enumerator, invalid
+from .errors import c_string, enumerator, invalid
 from .messages import Log
 
 Path = Union[str, "os.PathLike[str]"]
 
 
 def path_bytes(path: Path) -> Any:
-    return ffi.new("char[]", os.fsencode(path))
+    return c_string(os.fsencode(path))
 
 
 class Texts:

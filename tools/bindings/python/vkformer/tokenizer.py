@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import enumerator, text_or_none
+from .errors import c_string, enumerator, text_or_none
 from .messages import Log, MessageFunction
 from .owner import Owner
-from .tensor import typed
+from .tensor import as_ids, typed
 from .texts import Path, Texts, decoded, path_bytes
 
 
@@ -73,12 +73,12 @@ class Tokenizer(Owner):
             lib.vkf_encoding_free(encoding)
 
     def decode(self, ids: Any, *, skip_special_tokens: bool = True) -> str:
-        tokens = np.ascontiguousarray(ids, np.int32).reshape(-1)
+        tokens = as_ids(np.atleast_1d(ids))
         return decoded(self._log, lambda size, text: lib.vkf_tokenizer_decode(
             self._handle, typed("const int32_t", tokens), len(tokens), skip_special_tokens, size, text))
 
     def token_to_id(self, token: str) -> int | None:
-        found = lib.vkf_tokenizer_token_to_id(self._handle, ffi.new("char[]", token.encode()))
+        found = lib.vkf_tokenizer_token_to_id(self._handle, c_string(token))
         return found if found >= 0 else None
 
     def id_to_token(self, token_id: int) -> str | None:

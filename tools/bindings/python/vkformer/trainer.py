@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import enumerator, invalid, plain, text_of
-from .model import Model, Rows, _padded
+from .errors import c_string, enumerator, invalid, plain, text_of
+from .model import Model, Rows, padded, padded_beside
 from .owner import Owner
-from .tensor import typed
+from .tensor import as_ids, typed
 from .texts import Path, path_bytes
 
 IGNORED = -100
@@ -21,10 +21,11 @@ IGNORED = -100
 class Batch:
     """Rows of ids, each of its own length, and what is learned of them.
 
-    source, types  of an encoder
+    source, types  of an encoder; types are as long as the ids in every row
     target         what a decoder reads
-    labels         what each position of `target` is to say next, or of an encoder's row its class, or the classes of
-                   its positions; -100 is not learned. None for sentences that belong together
+    labels         what each position of `target` is to say next, so as many as its ids in every row, the last one -100
+                   where nothing follows; or of an encoder's row its class, or the classes of its positions, as many as
+                   ids; -100 is not learned. None for sentences that belong together
     """
 
     source: Rows | None = None
@@ -42,7 +43,7 @@ class Trainer(Owner):
     schedule   "constant", "linear", "cosine" or "inverse_root"
     trained    names of parameters, with * and ?; None: all, or with lora_rank none beside the adapter
     mixed_precision  "f32" (none), "f16" or "bf16"
-    settings   other members of vkf_trainer_desc: max_source_len, warmup_steps, lora_rank ..., see vkformer/train.h
+    settings   other numbers of vkf_trainer_desc: max_source_len, warmup_steps, lora_rank ..., see vkformer/train.h
     """
 
     def __init__(self, model: Model, *, rate: float, max_batch: int, loss: str = "default", optimizer: str = "adamw",
@@ -57,10 +58,15 @@ class Trainer(Owner):
         kept = [_set_names(desc, member, names)
                 for member, names in (("trained", trained), ("lora_targets", lora_targets))]
         for name, value in settings.items():
-            if name not in dict(ffi.typeof("vkf_trainer_desc").fields):
-                raise invalid(f"there is no setting {name!r} of a trainer")
+            if name not in _SETTINGS:
+                raise invalid(f"there is no setting {name!r} of a trainer: take one of {', '.join(sorted(_SETTINGS))}")
             setattr(desc, name, value)
-        self._pad = max(model._config().pad_id, 0)
+        config = model._config()
+        self._pad = max(config.pad_id, 0)
+        self._ignored = desc.ignored_label or IGNORED
+        self._contrastive = desc.loss == lib.VKF_TRAIN_LOSS_CONTRASTIVE
+        self._encodes = config.kind == lib.VKF_MODEL_ENCODER
+        self._classifies = self._encodes and config.head == lib.VKF_HEAD_SEQUENCE_CLASSIFICATION
         super().__init__("vkf_trainer", lib.vkf_trainer_destroy, model._log, model)
         self._log.check(lib.vkf_trainer_create(model._handle, desc, self._box))
         del kept  # until here the descriptor points to it
@@ -110,35 +116,57 @@ class Trainer(Owner):
             self._log.check(lib.vkf_trainer_resume(self._handle, path_bytes(directory)))
 
     def _fill(self, batch: Batch, to: Any) -> list[np.ndarray]:
-        """Sets a C batch; what it points to is returned."""
-        kept = []
+        """Sets a C batch, of which the library reads as many labels and types as ids. What it points to is returned."""
+        kept: list[np.ndarray] = []
 
-        def set_rows(member: str, rows: Rows, pad: int) -> np.ndarray:
-            ids, lengths = _padded(rows, pad)
-            kept.extend([ids, lengths])
-            setattr(to, member, typed("const int32_t", ids))
-            to.batch = len(ids)
-            return lengths
+        def enter(member: str, array: np.ndarray) -> None:
+            kept.append(array)
+            setattr(to, member, typed("const int32_t", array))
 
-        if batch.source is not None:
-            lengths = set_rows("source_ids", batch.source, self._pad)
-            to.source_len, to.source_lengths = int(lengths.max()), typed("const int32_t", lengths)
+        sides = {}
+        for side, rows in (("source", batch.source), ("target", batch.target)):
+            if rows is not None:
+                ids, sides[side] = padded(rows, self._pad)
+                enter(side + "_ids", ids)
+                to.batch, length = ids.shape
+                setattr(to, side + "_len", length)
+        if len({len(lengths) for lengths in sides.values()}) > 1:
+            raise invalid("a batch has as many rows of one side as of the other")
+        if "source" in sides:
+            enter("source_lengths", sides["source"])
         if batch.types is not None:
-            set_rows("source_types", batch.types, 0)
-        if batch.target is not None:
-            to.target_len = int(set_rows("target_ids", batch.target, self._pad).max())
+            enter("source_types", padded_beside(_side(sides, "source"), batch.types, 0, "types"))
         if batch.labels is not None:
-            labels = [[label] if np.isscalar(label) else label for label in batch.labels]
-            set_rows("labels", labels, IGNORED)
-        if len({array.shape for array in kept if array.ndim == 1}) > 1:
-            raise invalid("a batch has as many labels as rows, and as many rows of one side as of the other")
+            enter("labels", self._labels(batch.labels, _side(sides, "source" if self._encodes else "target")))
         return kept
+
+    def _labels(self, labels: Any, lengths: np.ndarray) -> np.ndarray:
+        """One for each row, or for each of its ids."""
+        if self._contrastive:
+            raise invalid("of sentences that belong together no labels are learned: leave them out")
+        if not self._classifies:
+            return padded_beside(lengths, labels, self._ignored, "labels")
+        classes = as_ids([label if np.isscalar(label) else as_ids(label).item() for label in labels])
+        if len(classes) != len(lengths):
+            raise invalid(f"there are {len(lengths)} rows of ids and {len(classes)} labels: give one for each row")
+        return classes
+
+
+def _side(sides: dict[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in sides:
+        raise invalid(f"a batch has labels or types, and no {name} that they stand beside")
+    return sides[name]
+
+
+# Numbers that have no argument of their own, but for the lengths of its arrays.
+_SETTINGS = {name for name, field in ffi.typeof("vkf_trainer_desc").fields
+             if field.type.kind == "primitive" and not name.endswith("_count")}
 
 
 def _set_names(desc: Any, member: str, names: Sequence[str] | None) -> Any:
     if names is None:
         return None
-    texts = [ffi.new("char[]", name.encode()) for name in names]
+    texts = [c_string(name) for name in names]
     array = ffi.new("const char *[]", texts or [ffi.NULL])
     setattr(desc, member, array)
     setattr(desc, "trained_count" if member == "trained" else "lora_target_count", len(texts))

@@ -9,19 +9,19 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import enumerator, invalid
-from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of
+from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of, fully_masked_of
 from .tensor import as_floats
+from .torch_module import check_layer
 
 _GELU = {"gelu": "gelu_erf"}  # what PyTorch calls so
 
 
-def _activation_name(module: Any) -> str:
-    activation = module.activation
-    return getattr(activation, "__name__", type(activation).__name__).lower()
-
-
 class _TransformerLayer:
-    """What both have in common; PyTorch's names, in eval mode."""
+    """What both have in common; PyTorch's names, in eval mode.
+
+    fully_masked  what attention gives for rows in which every key is masked, by -inf or a boolean: "nan", as PyTorch's
+                  does that gives weights, "zero", as that does that gives none, or "uniform"
+    """
 
     _attentions: tuple[str, ...]
     _norms: tuple[str, ...]
@@ -29,13 +29,13 @@ class _TransformerLayer:
 
     def __init__(self, state_dict: Mapping[str, Any], nhead: int, *, activation: str = "relu",
                  norm_first: bool = False, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 context: Context | None = None) -> None:
+                 fully_masked: str = "nan", context: Context | None = None) -> None:
         self._context = context_or_default(context)
         parameters = Parameters(state_dict, self._context)
         self._desc = desc = ffi.new("vkf_transformer_layer_desc *")
         for name, member in zip(self._attentions, ("self", "cross")):
             Attention(parameters, name + ".", nhead).enter(getattr(desc, member))
-        desc.dim_feedforward, desc.d_model = parameters.shape("linear1.weight")
+        desc.dim_feedforward, desc.d_model = parameters.matrix("linear1.weight")
         desc.num_heads = nhead
         desc.activation = enumerator("vkf_activation", "VKF_ACTIVATION_", _GELU.get(activation, activation))
         desc.norm_first, desc.layer_norm_eps = norm_first, layer_norm_eps
@@ -46,18 +46,19 @@ class _TransformerLayer:
             norm = getattr(desc, name)
             parameters.enter(norm.weight, name + ".weight")
             parameters.enter(norm.bias, name + ".bias")
-        desc.fully_masked = lib.VKF_FULLY_MASKED_NAN
+        desc.fully_masked = fully_masked_of(fully_masked)
         parameters.forget_arrays()
         self._parameters = parameters
         self._layers = Layers()
         self.d_model, self.nhead, self.batch_first = desc.d_model, nhead, batch_first
 
     @classmethod
-    def from_torch(cls, module: Any, *, context: Context | None = None) -> Any:
-        """From PyTorch's module of the same name."""
-        return cls(module.state_dict(), module.self_attn.num_heads, activation=_activation_name(module),
+    def from_torch(cls, module: Any, *, fully_masked: str = "nan", context: Context | None = None) -> Any:
+        """From PyTorch's module of the same name itself: what computes something else is refused."""
+        activation = check_layer(module, cls.__name__, cls._attentions, cls._norms)
+        return cls(module.state_dict(), module.self_attn.num_heads, activation=activation,
                    norm_first=module.norm_first, layer_norm_eps=module.norm1.eps,
-                   batch_first=module.self_attn.batch_first, context=context)
+                   batch_first=module.self_attn.batch_first, fully_masked=fully_masked, context=context)
 
     def _rows(self, array: np.ndarray, name: str) -> np.ndarray:
         """(B, L, E), whatever the caller has."""
@@ -71,6 +72,7 @@ class _TransformerLayer:
     def _run(self, inputs: dict[int, np.ndarray], masks: dict[str, Masks], batched: bool) -> np.ndarray:
         """`inputs` by their ports, the sequence that is transformed first; `masks` by their members in C."""
         query = next(iter(inputs.values()))
+        self._parameters.check_inputs(query.dtype)
         memory = inputs.get(lib.VKF_PORT_MEMORY, query)
         sizes = (query.shape[0], query.shape[1], memory.shape[1])
         if memory.shape[0] != query.shape[0]:

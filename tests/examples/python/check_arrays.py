@@ -1,0 +1,248 @@
+"""Every array that the package hands to the library has the length that the library reads: a sweep over all functions
+that take arrays, with ones that are too short, too long, of another rank or type, and not in one piece."""
+import inspect
+import re
+
+import numpy as np
+
+import vkformer
+
+from package_support import PRETRAINED, Numbers
+
+WRONG = "VKF_ERROR_INVALID_ARGUMENT"
+# What has no array in it, though its type is written as if it might: texts, paths, options, and other objects.
+OTHERS = {"texts", "pairs", "prompts", "stop", "masks", "names", "trained", "lora_targets", "sizes", "options",
+          "settings", "module", "message", "progress", "on_text"}
+
+
+def shorter(array, axis):
+    return np.delete(array, -1, axis)
+
+
+def longer(array, axis):
+    return np.concatenate([array, np.take(array, [0], axis)], axis)
+
+
+def spoiled(array):
+    """Ways in which an array is not what it has to be."""
+    array = np.asarray(array)
+    for axis in range(array.ndim):
+        if array.shape[axis] > 1:
+            yield f"one short along {axis}", shorter(array, axis)
+        yield f"one long along {axis}", longer(array, axis)
+    yield "one axis more", array[np.newaxis, np.newaxis] if array.ndim == 2 else array[np.newaxis]
+    yield "one axis less", array.reshape(-1) if array.ndim > 1 else array[0]
+    yield "complex numbers", array.astype(np.complex64)
+    yield "texts", np.full(array.shape, "a")
+
+
+def in_pieces(array):
+    """The same numbers, not one after the other."""
+    array = np.asarray(array)
+    wide = np.zeros((*array.shape, 3), array.dtype)
+    wide[..., 1] = array
+    return wide[..., 1]
+
+
+def spoiled_rows(rows):
+    """The same of rows of ids, beside which others stand."""
+    yield from other_rows(rows)
+    yield "an id too few", [*rows[:-1], rows[-1][:-1]]
+    yield "an id too few in the longest", [rows[0][:-1], *rows[1:]]
+    yield "an id too many", [*rows[:-1], [*rows[-1], 1]]
+    yield "an id too many in the longest", [[*rows[0], 1], *rows[1:]]
+
+
+def other_rows(rows):
+    """The same where each row may have a length of its own."""
+    yield "a row too few", rows[:-1]
+    yield "a row too many", [*rows, rows[0]]
+    yield from bad_rows(rows)
+
+
+def bad_rows(rows):
+    """What no rows of ids are, whatever stands beside them."""
+    yield "rows of rows", [[row] for row in rows]
+    yield "no rows", [1, 2]
+    yield "fractions", [[id + 0.5 for id in row] for row in rows]
+    yield "texts", [["a"] * len(row) for row in rows]
+    yield "more than 32 bits", [[id + 2**32 for id in row] for row in rows]
+    yield "an empty row", [*rows[:-1], []]
+
+
+class Sweep(Numbers):
+    def refused(self, name, ways, call):
+        for way, value in ways:
+            with self.subTest(f"{name}: {way}"):
+                # NumPy refuses texts by itself.
+                with self.assertRaises((vkformer.Error, ValueError, TypeError)):
+                    call(value)
+
+    def sweep_state(self, make, state):
+        """`make` makes a layer and runs it."""
+        expected = make(state)
+        for name, array in state.items():
+            self.refused(name, spoiled(array), lambda value: make({**state, name: value}))
+            self.assert_close(make({**state, name: in_pieces(array)}), expected)
+
+    def sweep_inputs(self, call, inputs, free=()):
+        """`free` names axes whose length the caller may choose, as (input, axis)."""
+        expected = call(**inputs)
+        for name, array in inputs.items():
+            ways = [(way, value) for way, value in spoiled(array)
+                    if not any(way.endswith(f"along {axis}") for input, axis in free if input == name)]
+            self.refused(name, ways, lambda value: call(**{**inputs, name: value}))
+            self.assert_close(call(**{**inputs, name: in_pieces(array)}), expected)
+
+    def test_attention_parameters(self):
+        x = random(2, 3, 8)
+        packed = {"in_proj_weight": random(24, 8), "in_proj_bias": random(24), "out_proj.weight": random(8, 8),
+                  "out_proj.bias": random(8), "bias_k": random(1, 1, 8), "bias_v": random(1, 1, 8)}
+        self.sweep_state(lambda state: vkformer.MultiheadAttention(state, 2)(x, x, x)[0], packed)
+        keys, values = random(2, 3, 5), random(2, 3, 7)
+        apart = {"q_proj_weight": random(8, 8), "k_proj_weight": random(8, 5), "v_proj_weight": random(8, 7),
+                 "in_proj_bias": random(24), "out_proj.weight": random(8, 8), "out_proj.bias": random(8)}
+        self.sweep_state(lambda state: vkformer.MultiheadAttention(state, 2)(x, keys, values)[0], apart)
+
+    def test_attention_inputs(self):
+        state = {"q_proj_weight": random(8, 8), "k_proj_weight": random(8, 5), "v_proj_weight": random(8, 7),
+                 "out_proj.weight": random(8, 8)}
+        attention = vkformer.MultiheadAttention(state, 2, batch_first=True)
+        inputs = {"query": random(2, 3, 8), "key": random(2, 4, 5), "value": random(2, 4, 7),
+                  "attn_mask": random(3, 4), "key_padding_mask": random(2, 4)}
+        self.sweep_inputs(lambda **inputs: attention(**inputs)[0], inputs)
+        inputs["attn_mask"], inputs["key_padding_mask"] = np.zeros((4, 3, 4), bool), np.zeros((2, 4), bool)
+        self.sweep_inputs(lambda **inputs: attention(**inputs)[0], inputs)
+
+    def test_layers(self):
+        x, memory = random(2, 3, 8), random(2, 4, 8)
+        encoder, decoder = layer_state(("self_attn",), 2), layer_state(("self_attn", "multihead_attn"), 3)
+        self.sweep_state(lambda state: vkformer.TransformerEncoderLayer(state, 2)(x), encoder)
+        self.sweep_state(lambda state: vkformer.TransformerDecoderLayer(state, 2)(x, random(2, 3, 8)), decoder)
+        masks = {"src": x, "src_mask": random(3, 3), "src_key_padding_mask": random(2, 3)}
+        self.sweep_inputs(vkformer.TransformerEncoderLayer(encoder, 2, batch_first=True), masks)
+        masks = {"tgt": x, "memory": memory, "tgt_mask": random(3, 3), "memory_mask": random(3, 4),
+                 "tgt_key_padding_mask": random(2, 3), "memory_key_padding_mask": random(2, 4)}
+        self.sweep_inputs(vkformer.TransformerDecoderLayer(decoder, 2, batch_first=True), masks)
+
+    def test_tensors(self):
+        for dtype in (np.complex64, np.float64, np.int64, "U1"):
+            self.assert_error(WRONG, "a tensor has", vkformer.Tensor, np.zeros((2, 3), dtype))
+        values = random(2, 3)
+        np.testing.assert_array_equal(vkformer.Tensor(in_pieces(values)).numpy(), values)
+
+    def test_sessions(self):
+        rows, types = [[5, 6, 7], [8, 9]], [[0, 1, 1], [0, 1]]
+        session = vkformer.Model(PRETRAINED / "bert").session(max_batch=4, max_source_len=8)
+        expected = session.encode(rows, types).embeddings
+        self.refused("types", spoiled_rows(types), lambda value: session.encode(rows, value))
+        self.refused("rows", spoiled_rows(rows), lambda value: session.encode(value, types))
+        pieces = [in_pieces(row) for row in rows]
+        self.assert_close(session.encode(pieces, [in_pieces(row) for row in types]).embeddings, expected)
+        session = vkformer.Model(PRETRAINED / "gpt2").session(max_batch=4, max_target_len=8, max_logit_rows=4)
+        self.refused("logits", bad_rows(rows), session.logits)
+        self.refused("logits", [("lengths", rows), ("too many", [rows[0]] * 5)], session.logits)
+        self.refused("generate", bad_rows(rows), lambda value: session.generate(value, max_new_tokens=2))
+        self.assertEqual(session.generate(pieces, max_new_tokens=2), session.generate(rows, max_new_tokens=2))
+
+    def sweep_batches(self, trainer, batch):
+        """A loss that is right, and one for every array of a batch that is not."""
+        expected = trainer.evaluate(vkformer.Batch(**batch))
+        for name, rows in batch.items():
+            if isinstance(rows[0], int):
+                ways = [("too few", rows[:-1]), ("too many", [*rows, 0]), ("rows of two", [[row, row] for row in rows]),
+                        ("fractions", [0.5] * len(rows))]
+            else:
+                # Beside sources stand types, and an encoder's labels.
+                alone = name == "source" and "types" not in batch
+                ways = other_rows(rows) if alone else spoiled_rows(rows)
+                pieces = vkformer.Batch(**{**batch, name: [in_pieces(row) for row in rows]})
+                self.assertEqual(trainer.evaluate(pieces), expected)
+            for way, value in ways:
+                for run in (trainer.evaluate, trainer.step):
+                    self.refused(name, [(way, value)], lambda value: run(vkformer.Batch(**{**batch, name: value})))
+        self.assertEqual(trainer.steps, 0)
+        self.assertEqual(trainer.evaluate(vkformer.Batch(**batch)), expected)
+        for name in batch:
+            if name in ("source", "target"):
+                without = vkformer.Batch(**{**batch, name: None})
+                self.refused(name, [("missing", without)], trainer.step)
+
+    def test_batches(self):
+        sizes = {"rate": 1e-3, "max_batch": 4, "max_target_len": 8}
+        gpt2 = vkformer.Trainer(vkformer.Model(PRETRAINED / "gpt2", trainable=True), **sizes)
+        self.sweep_batches(gpt2, {"target": [[5, 6, 7, 8], [8, 9]], "labels": [[6, 7, 8, -100], [9, -100]]})
+        sizes["max_source_len"] = 8
+        source, types = [[5, 6, 7, 8], [8, 9]], [[0, 0, 1, 1], [0, 1]]
+        for name, labels in (("bert-masked-lm", [[-100, 7, -100, 8], [5, -100]]),
+                             ("bert-token-classification", [[0, 1, 0, 1], [1, 0]]),
+                             ("bert-sequence-classification", [1, 0])):
+            with self.subTest(name):
+                trainer = vkformer.Trainer(vkformer.Model(PRETRAINED / name, trainable=True), **sizes)
+                self.sweep_batches(trainer, {"source": source, "types": types, "labels": labels})
+        trainer = vkformer.Trainer(vkformer.Model(PRETRAINED / "marian", trainable=True), **sizes)
+        self.sweep_batches(trainer, {"source": source, "target": source, "labels": source})
+        trainer = vkformer.Trainer(vkformer.Model(PRETRAINED / "sentence-mean", trainable=True), loss="contrastive",
+                                   **sizes)
+        self.sweep_batches(trainer, {"source": source})
+        self.assert_error(WRONG, "no labels are learned", trainer.step, vkformer.Batch(source=source, labels=[0, 1]))
+
+    def test_a_label_that_is_ignored_fills_up_rows(self):
+        sizes = {"rate": 1e-3, "max_batch": 4, "max_target_len": 8}
+        model = vkformer.Model(PRETRAINED / "gpt2", trainable=True)
+        batch = {"target": [[5, 6, 7, 8], [8, 9]], "labels": [[6, 7, 8, -1], [9, -1]]}
+        self.assertEqual(vkformer.Trainer(model, ignored_label=-1, **sizes).evaluate(vkformer.Batch(**batch))["labels"],
+                         4)
+
+    def test_tokens_and_pairs(self):
+        tokenizer = vkformer.Tokenizer(PRETRAINED / "gpt2")
+        expected = tokenizer.decode([5, 6, 7])
+        self.assertEqual(tokenizer.decode(in_pieces([5, 6, 7])), expected)
+        self.assertEqual((tokenizer.decode([]), tokenizer.decode(5)), ("", tokenizer.decode([5])))
+        self.refused("ids", [("rows", [[5, 6]]), ("fractions", [5.5]), ("large", [2**32 + 5]), ("texts", ["a"])],
+                     tokenizer.decode)
+        embedder = vkformer.Embedder(PRETRAINED / "bert-sequence-classification", head=True)
+        self.refused("pairs", [("one", ["b"]), ("three", ["b"] * 3), ("a text", "bb"), ("numbers", [1, 2])],
+                     lambda value: embedder.predict(["a", "a"], value))
+        self.refused("texts", [("a text", "aa"), ("numbers", [1, 2])], embedder.predict)
+
+    def test_every_function_is_swept(self):
+        """A parameter that may take arrays is swept above, by its name, or is none."""
+        swept = {"state_dict", "query", "key", "value", "key_padding_mask", "attn_mask", "src", "src_mask",
+                 "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
+                 "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
+                 "ids"}
+        results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation)
+        found = set()
+        for name in vkformer.__all__:
+            for function in functions_of(getattr(vkformer, name)) if getattr(vkformer, name) not in results else ():
+                for parameter in inspect.signature(function).parameters.values():
+                    kind = str(parameter.annotation)
+                    if re.search("Any|Rows|Sequence|Mapping|ndarray|Batch|Iterable", kind):
+                        found.add(parameter.name)
+        self.assertEqual(found - OTHERS, swept)
+
+
+def functions_of(kind):
+    own = [kind.__init__] if "__init__" in vars(kind) or kind.__bases__ != (object,) else []
+    for name in dir(kind):
+        found = getattr(kind, name)
+        if not name.startswith("_") and (inspect.isfunction(found) or inspect.ismethod(found)):
+            own.append(found)
+    return own
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def layer_state(attentions, norms):
+    state = {"linear1.weight": random(16, 8), "linear1.bias": random(16), "linear2.weight": random(8, 16),
+             "linear2.bias": random(8)}
+    for name in attentions:
+        state |= {f"{name}.in_proj_weight": random(24, 8), f"{name}.in_proj_bias": random(24),
+                  f"{name}.out_proj.weight": random(8, 8), f"{name}.out_proj.bias": random(8)}
+    for i in range(norms):
+        state |= {f"norm{i + 1}.weight": random(8), f"norm{i + 1}.bias": random(8)}
+    return state
+
