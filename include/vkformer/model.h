@@ -585,6 +585,11 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_load_from(vkf_session *session, vk
 // positions in the last run).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
                                                         uint32_t row, uint32_t query_len, float *out_weights);
+// H and S of what that writes. Status INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such
+// number of positions in the last run).
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention_shape(const vkf_session *session, vkf_attention_kind kind,
+                                                              uint32_t query_len, uint32_t *out_heads,
+                                                              uint32_t *out_keys);
 
 // How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
 // class of runs that came so far. (On GPUs all of a run are recorded into one more, which is not counted here: a device

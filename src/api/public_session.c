@@ -451,20 +451,43 @@ vkf_status vkf_session_greedy_sized(vkf_session *session, const vkf_greedy_args 
     return vkf__session_greedy(session, args);
 }
 
-vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
-                                 uint32_t query_len, float *out_weights)
+static vkf_status find_kept(const vkf_session *session, const char *function, vkf_attention_kind kind,
+                            uint32_t query_len, int *out_which)
 {
-    if (!session || !out_weights)
-        return VKF_ERROR_INVALID_ARGUMENT;
     int which = kind == VKF_ATTENTION_CROSS     ? VKF_KEPT_CROSS
                 : kind == VKF_ATTENTION_ENCODER ? VKF_KEPT_ENCODER
                                                 : VKF_KEPT_DECODER;
     const vkf__kept_attention *kept = &session->kept[which];
     if ((unsigned)kind != 1u << which || kept->layers == 0)
-        return fail_argument(session, __func__, "the session was created without attention_weights of this kind");
-    if (layer >= kept->layers || row >= session->sizes.batch || query_len > kept->rows)
-        return fail_argument(session, __func__, "no such layer, row or number of positions in the last run");
+        return fail_argument(session, function, "the session was created without attention_weights of this kind");
+    if (query_len > kept->rows)
+        return fail_argument(session, function, "the last run had fewer positions than query_len");
+    *out_which = which;
+    return VKF_OK;
+}
+
+vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
+                                 uint32_t query_len, float *out_weights)
+{
+    int which = 0;
+    if (!session || !out_weights)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(find_kept(session, __func__, kind, query_len, &which));
+    if (layer >= session->kept[which].layers || row >= session->sizes.batch)
+        return fail_argument(session, __func__, "no such layer, or no such row in the last run");
     vkf__kept_attention_read(session, which, layer, row, query_len, out_weights);
+    return VKF_OK;
+}
+
+vkf_status vkf_session_attention_shape(const vkf_session *session, vkf_attention_kind kind, uint32_t query_len,
+                                       uint32_t *out_heads, uint32_t *out_keys)
+{
+    int which = 0;
+    if (!session || !out_heads || !out_keys)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(find_kept(session, __func__, kind, query_len, &which));
+    *out_heads = session->kept[which].heads;
+    *out_keys = vkf__kept_attention_keys(session, which, query_len);
     return VKF_OK;
 }
 

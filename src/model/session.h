@@ -216,6 +216,8 @@ vkf__span vkf__kept_attention_span(const vkf_session *session, int kept, uint32_
 // Reads what the last run wrote and appends it to the rows of the runs before it.
 VKF_MUST_CHECK vkf_status vkf__kept_attention_gather(vkf_session *session, vkf__stage_group group);
 // Writes the gathered weights of one layer and one row, (H, query_len, keys). The arguments were checked.
+// Keys of `query_len` queries in the last run.
+uint32_t vkf__kept_attention_keys(const vkf_session *session, int kept, uint32_t query_len);
 void vkf__kept_attention_read(const vkf_session *session, int kept, uint32_t layer, uint32_t row, uint32_t query_len,
                               float *out_weights);
 

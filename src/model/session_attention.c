@@ -110,11 +110,16 @@ vkf_status vkf__kept_attention_gather(vkf_session *session, vkf__stage_group gro
                   sizes->target_past + sizes->target_len);
 }
 
+uint32_t vkf__kept_attention_keys(const vkf_session *session, int which, uint32_t query_len)
+{
+    return which == VKF_KEPT_DECODER ? query_len : session->sizes.source_len;
+}
+
 void vkf__kept_attention_read(const vkf_session *session, int which, uint32_t layer, uint32_t row, uint32_t query_len,
                               float *out_weights)
 {
     const vkf__kept_attention *kept = &session->kept[which];
-    size_t keys = which == VKF_KEPT_DECODER ? query_len : session->sizes.source_len;
+    size_t keys = vkf__kept_attention_keys(session, which, query_len);
     const float *from = kept->weights + ((size_t)layer * session->desc.max_batch + row) * kept->heads * plane_of(kept);
     for (size_t h = 0; h < kept->heads; h++, from += plane_of(kept))
         for (size_t t = 0; t < query_len; t++, out_weights += keys)

@@ -229,6 +229,14 @@ static void test_attention_before_and_after_runs(void **state)
     assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 2, 0, 3, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
     assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    uint32_t shape[2] = {0};
+    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_CROSS, 3, &shape[0], &shape[1]), VKF_OK);
+    assert_int_equal(shape[0], vkf_test_small_seq2seq().num_heads);
+    assert_int_equal(shape[1], 2);
+    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_CROSS, 4, &shape[0], &shape[1]),
+                  VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_ENCODER, 1, &shape[0], &shape[1]),
+                  VKF_ERROR_INVALID_ARGUMENT);
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
     assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, 3, weights),
                   VKF_ERROR_INVALID_ARGUMENT);

@@ -191,6 +191,37 @@ void check_messages()
     EXPECT(said.size() == 1 && said[0] == thrown && thrown.find("no_such_kernel") != std::string::npos);
 }
 
+// Room for other heads or keys than the run had would be too small, or its end unwritten.
+void check_attention_weights(const vkf::Model &model)
+{
+    vkf_session_desc sizes = {};
+    sizes.max_batch = 1;
+    sizes.max_target_len = 8;
+    sizes.max_logit_rows = 4;
+    sizes.attention_weights = VKF_ATTENTION_DECODER;
+    vkf::Session session(model, sizes);
+    const std::int32_t ids[] = {11, 70, 72};
+    std::vector<float> logits(3 * model.config().target_vocab);
+    vkf_decode_args args = {};
+    args.batch = 1;
+    args.target_len = 3;
+    args.target_ids = ids;
+    args.out_logits = logits.data();
+    session.decode(args);
+    const std::uint32_t heads = model.config().num_heads;
+    const std::vector<float> weights = session.attention(VKF_ATTENTION_DECODER, 0, 0, heads, 3, 3);
+    EXPECT(weights.size() == 9u * heads && weights[0] == 1.0f && weights[1] == 0.0f);
+    for (auto [wrong_heads, wrong_keys] : {std::pair{heads - 1, 3u}, {heads + 1, 3u}, {heads, 2u}, {heads, 4u}}) {
+        auto ask = [&, h = wrong_heads, k = wrong_keys] {
+            (void)session.attention(VKF_ATTENTION_DECODER, 0, 0, h, 3, k);
+        };
+        EXPECT(status_of(ask) == VKF_ERROR_INVALID_ARGUMENT);
+        EXPECT(thrown_by<vkf::error>(ask).find("the last run has") != std::string::npos);
+    }
+    EXPECT(status_of([&] { session.attention(VKF_ATTENTION_DECODER, 0, 0, heads, 4, 4); }) ==
+           VKF_ERROR_INVALID_ARGUMENT);
+}
+
 void check_model(const vkf::Context &context, const std::string &directory)
 {
     vkf_model_desc desc = {};
@@ -213,6 +244,7 @@ void check_model(const vkf::Context &context, const std::string &directory)
     std::vector<vkf::GeneratedIds> rows = session.generate(prompts, args);
     EXPECT((rows[0].ids == std::vector<std::int32_t>{53, 54, 64, 87, 87, 52, 2} && rows[0].reason == VKF_STOP_EOS));
     EXPECT((rows[1].ids == std::vector<std::int32_t>{100, 100, 64, 64, 3, 3, 87, 64, 87, 52, 52, 2}));
+    check_attention_weights(model);
 }
 
 // Two steps of all parameters make the loss smaller.

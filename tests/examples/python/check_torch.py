@@ -76,7 +76,9 @@ class Torch(Numbers):
         module = nn.MultiheadAttention(64, 4, batch_first=True).eval()
         attention = vkformer.MultiheadAttention.from_torch(module)
         bounds = {"atol": 5e-3} if mask.min() == -65504 else {}
-        for padding in (None, mask[:2] * torch.tensor([[0], [1]])):
+        # Before version 2 a mask of keys is of booleans, and one of floats is taken for them.
+        paddings = [None] if torch.__version__ < "2" else [None, mask[:2] * torch.tensor([[0], [1]])]
+        for padding in paddings:
             for needs in (True, False):
                 found, expected = (call(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=needs)[0]
                                    for call in (attention, module))

@@ -2099,6 +2099,15 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
+    pub fn vkf_session_attention_shape(
+        session: *const vkf_session,
+        kind: vkf_attention_kind,
+        query_len: u32,
+        out_heads: *mut u32,
+        out_keys: *mut u32,
+    ) -> vkf_status;
+}
+extern "C" {
     pub fn vkf_session_record_count(session: *const vkf_session) -> u32;
 }
 extern "C" {
