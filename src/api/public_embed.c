@@ -3,7 +3,6 @@
 
 #include "base/sized.h"
 #include "model/embedder.h"
-#include "model/sentence_modules.h"
 
 #define DEFAULT_BATCH 8
 
@@ -15,18 +14,14 @@ static uint32_t dim_of(const vkf_embedder *embedder, const vkf_embedder_desc *de
     return wanted > 0 && wanted < dim ? wanted : dim;
 }
 
-static vkf_status load_files(vkf_embedder *embedder, const vkf__host *host, const char *directory)
+static vkf_status load_files(vkf_embedder *embedder, const vkf__host *host)
 {
-    vkf_status status = VKF_OK;
-    char *transformer = NULL;
-    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__tokenizer_config_load(host, transformer, &embedder->text.tokenizer->parts, &embedder->tokens));
-    VKF_TRY(vkf__sentence_settings_load(host, directory, &embedder->settings));
-    if (embedder->head)
-        VKF_TRY(vkf__labels_load(host, transformer, &embedder->labels, &embedder->label_count));
-fail:
-    vkf__free(host, transformer);
-    return status;
+    const vkf__text_model *text = &embedder->text;
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(host, text->directory, &text->tokenizer->parts, &embedder->tokens));
+    VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, text->place.modules, &embedder->settings));
+    if (!embedder->head)
+        return VKF_OK;
+    return vkf__labels_load(host, text->place.transformer, &embedder->labels, &embedder->label_count);
 }
 
 static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
@@ -43,13 +38,13 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     const char *directory = vkf__text_model_directory(&model, desc->model);
     const vkf_model_config *config = &embedder->text.model->config;
     if (!vkf__facts_of(config)->pools)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings", directory);
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: " VKF_NO_EMBEDDINGS, directory);
     if (desc->head && config->head == VKF_HEAD_NONE)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          directory);
     embedder->head = desc->head;
     const vkf__host files = vkf__text_model_host(embedder->context, &model, desc->model);
-    VKF_RETURN_IF_ERROR(load_files(embedder, &files, directory));
+    VKF_RETURN_IF_ERROR(load_files(embedder, &files));
     uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->dim = dim_of(embedder, desc);
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;

@@ -43,21 +43,52 @@ vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *allocator, vkf_m
 // Marks a message that did not fit. The cut never leaves part of a UTF-8 sequence.
 static void end_cut_message(char text[MESSAGE_BYTES])
 {
-    size_t end = MESSAGE_BYTES - sizeof "...";
+    size_t end = strlen(text) < MESSAGE_BYTES - sizeof "..." ? strlen(text) : MESSAGE_BYTES - sizeof "...";
     while (end > 0 && ((unsigned char)text[end] & 0xc0u) == 0x80u)
         end--;
     memcpy(text + end, "...", sizeof "...");
+}
+
+// Writes the character that the text begins with, visibly if it is one that steers terminals: files and drivers may have
+// such in what messages quote. Newlines and tabs stay. Returns how many bytes of the text it has.
+static size_t show_character(const char *text, char out_shown[8])
+{
+    const unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
+    const bool upper = first == 0xc2 && second >= 0x80 && second < 0xa0; // U+0080 to U+009F
+    if (upper || first == 0x7f || (first < 0x20 && first != '\n' && first != '\t'))
+        snprintf(out_shown, 8, "\\u%04x", upper ? second : first);
+    else
+        snprintf(out_shown, 8, "%c", (char)first);
+    return upper ? 2 : 1;
+}
+
+// False where `out` has no room for all of it.
+static bool show_controls(const char *text, char out[MESSAGE_BYTES])
+{
+    size_t used = 0;
+    while (*text) {
+        char shown[8];
+        text += show_character(text, shown);
+        const size_t bytes = strlen(shown);
+        if (bytes >= MESSAGE_BYTES - used)
+            break;
+        memcpy(out + used, shown, bytes);
+        used += bytes;
+    }
+    memset(out + used, 0, MESSAGE_BYTES - used);
+    return *text == '\0';
 }
 
 static void log_arguments(const vkf__host *host, vkf_severity severity, const char *format, va_list arguments)
 {
     if (!host->message || severity < host->min_severity)
         return;
-    char text[MESSAGE_BYTES];
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    char raw[MESSAGE_BYTES], text[MESSAGE_BYTES];
+    int length = vsnprintf(raw, sizeof raw, format, arguments);
     if (length < 0)
-        snprintf(text, sizeof text, "(a message could not be formatted: %.200s)", format);
-    else if ((size_t)length >= sizeof text)
+        snprintf(raw, sizeof raw, "(a message could not be formatted: %.200s)", format);
+    const bool whole = show_controls(raw, text);
+    if (!whole || (length >= 0 && (size_t)length >= sizeof raw))
         end_cut_message(text);
     host->message(host->message_user, severity, text);
 }

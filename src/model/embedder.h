@@ -10,6 +10,9 @@
 #include "model/text_model.h"
 #include "model/tokenizer_config.h"
 
+// Why a model makes no embeddings, for messages.
+#define VKF_NO_EMBEDDINGS "the model is no encoder, it has no embeddings"
+
 struct vkf_embedder {
     vkf_context *context;
     vkf__text_model text;

@@ -1,9 +1,11 @@
 // Opens a model directory as loading does, and counts and matches its tensors.
 #include "model/inspection.h"
 
+#include "io/path.h"
 #include "model/adapter_merge.h"
 #include "model/model_directory.h"
 #include "model/sentence_modules.h"
+#include "model/text_model.h"
 #include "model/weight_blocks.h"
 
 static void count_tensors(vkf__inspection *inspection)
@@ -42,31 +44,59 @@ static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspecti
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
         const vkf__weight_slot *slot = find_slot(&inspection->found, tensor);
         vkf_dtype blocks;
-        if (!slot)
+        if (!slot && !vkf__adapter_saved(inspection->source.adapter, inspection->source.family, tensor->name))
             inspection->unused[inspection->unused_count++] = tensor->name;
-        else if (vkf__stored_in_blocks(slot, tensor, &blocks))
+        else if (slot && vkf__stored_in_blocks(slot, tensor, &blocks))
             count_blocks(inspection, tensor, slot, blocks);
     }
     return VKF_OK;
 }
 
-// Takes the steps of loading up to the point where a device is needed.
-static vkf_status resolve(const vkf__host *host, const char *directory, const char *adapter_directory,
-                          vkf__inspection *inspection)
+// Takes the steps of loading up to the point where a device is needed. Without weights the configuration alone tells.
+static vkf_status resolve(const vkf__host *host, vkf__inspection *inspection)
 {
-    VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, directory, &inspection->source));
-    if (adapter_directory)
-        VKF_RETURN_IF_ERROR(vkf__adapter_open(host, adapter_directory, &inspection->source.adapter));
-    inspection->source.checkpoint = inspection->checkpoint;
-    VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, directory, &inspection->source));
-    if (vkf__facts_of(&inspection->source.config)->pools)
-        VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, directory, &inspection->settings));
-    vkf__source_settle(host, &inspection->source);
-    VKF_RETURN_IF_ERROR(vkf__weights_resolve(host, &inspection->source, &inspection->found));
+    vkf__model_source *source = &inspection->source;
+    VKF_RETURN_IF_ERROR(vkf__model_place_load(host, &inspection->place, source));
+    if (inspection->place.adapter)
+        VKF_RETURN_IF_ERROR(vkf__adapter_open(host, inspection->place.adapter, &source->adapter));
+    source->checkpoint = inspection->checkpoint;
+    if (inspection->checkpoint)
+        VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, inspection->place.modules, source));
+    if (vkf__facts_of(&source->config)->pools)
+        VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, inspection->place.modules, &inspection->settings));
+    if (inspection->checkpoint)
+        vkf__source_settle(host, source);
+    VKF_RETURN_IF_ERROR(vkf__weights_resolve(host, source, &inspection->found));
     for (size_t i = 0; i < inspection->found.count; i++) {
         inspection->found.slots[i].target = NULL; // it points into this inspection, which is copied to the caller
         inspection->found.slots[i].layer = NULL;
     }
+    return VKF_OK;
+}
+
+// The parameters that the configuration asks for. A second slot of the same tensor has none of its own.
+static uint64_t count_slots(const vkf__weight_resolution *found)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < found->count; i++)
+        if (!found->slots[i].tied)
+            count += (uint64_t)found->slots[i].shape[0] * (found->slots[i].rank == 2 ? found->slots[i].shape[1] : 1);
+    return count;
+}
+
+static vkf_status open_weights(const vkf__host *host, vkf__inspection *inspection)
+{
+    const char *directory = inspection->place.transformer;
+    char *path = NULL;
+    bool there = false;
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_is_there(host, directory, &there));
+    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, "config.json", &path));
+    const bool described = vkf__file_is_there(host, path);
+    vkf__free(host, path);
+    if (there || !described) // which fails, and says what is missing
+        VKF_RETURN_IF_ERROR(vkf__checkpoint_open(host, directory, &inspection->checkpoint));
+    if (there)
+        count_tensors(inspection);
     return VKF_OK;
 }
 
@@ -75,26 +105,35 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, cons
 {
     vkf_status status = VKF_OK;
     vkf__inspection inspection = {0};
-    char *transformer = NULL;
-    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__checkpoint_open(host, transformer, &inspection.checkpoint));
-    count_tensors(&inspection);
-    inspection.supported = resolve(host, directory, adapter_directory, &inspection);
+    VKF_TRY(vkf__model_place_find(host, directory, adapter_directory, &inspection.place));
+    VKF_TRY(open_weights(host, &inspection));
+    inspection.supported = resolve(host, &inspection);
     if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // this says nothing about the model
         VKF_TRY(inspection.supported);
-    if (inspection.supported == VKF_OK)
+    if (inspection.supported == VKF_OK && inspection.checkpoint)
         VKF_TRY(match_tensors(host, &inspection));
+    else if (inspection.supported == VKF_OK)
+        inspection.parameter_count = count_slots(&inspection.found);
     *out_inspection = inspection;
     inspection = (vkf__inspection){0};
 fail:
-    vkf__free(host, transformer);
     vkf__inspection_free(host, &inspection);
+    return status;
+}
+
+vkf_status vkf__inspect_texts(const vkf__host *host, const vkf__inspection *inspection)
+{
+    vkf__text_model text = {.host = host, .place = inspection->place};
+    const vkf_status status = vkf__text_files_load(host, &inspection->source.config, &text);
+    text.place = (vkf__model_place){0}; // it stays the inspection's
+    vkf__text_model_free(&text);
     return status;
 }
 
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf__checkpoint_close(&inspection->checkpoint);
+    vkf__model_place_free(host, &inspection->place);
     vkf__adapter_close(&inspection->source.adapter);
     vkf__sentence_weights_close(&inspection->source);
     vkf__sentence_settings_free(host, &inspection->settings);

@@ -2,18 +2,20 @@
 #ifndef VKF_MODEL_INSPECTION_H
 #define VKF_MODEL_INSPECTION_H
 
+#include "model/model_place.h"
 #include "model/sentence_settings.h"
 #include "model/weight_resolution.h"
 
 typedef struct vkf__inspection {
-    vkf__checkpoint *checkpoint;
+    vkf__model_place place;
+    vkf__checkpoint *checkpoint; // NULL: there are no weights, and what follows is what config.json asks for
     uint64_t tensor_count[VKF_STORED_COUNT]; // by type
     uint64_t tensor_bytes[VKF_STORED_COUNT];
     uint64_t block_count[VKF_DTYPE_COUNT]; // tensors in blocks of a supported model, which are not counted above
     uint64_t block_bytes[VKF_DTYPE_COUNT];
-    uint64_t parameter_count; // elements of floating-point tensors and of blocks
-    // VKF_OK where config.json could be read and every tensor that it asks for was found in its shape. Otherwise the
-    // reason; a message was logged.
+    uint64_t parameter_count; // elements of floating-point tensors and of blocks; without weights, of a supported model
+    // VKF_OK where config.json could be read and every tensor that it asks for was found in its shape, if there are
+    // weights. Otherwise the reason; a message was logged.
     vkf_status supported;
     // The rest is filled where the model is supported.
     vkf__model_source source;        // its checkpoint is the one above
@@ -24,10 +26,13 @@ typedef struct vkf__inspection {
 } vkf__inspection;
 
 // adapter_directory may be NULL. Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free.
-// Statuses: those of vkf__checkpoint_open() and of vkf__transformer_directory(), which finds the weights. Others go to
+// Statuses: those of vkf__checkpoint_open() and of vkf__model_place_find(), which finds the weights. Others go to
 // `supported`.
 VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
                                              const char *adapter_directory, vkf__inspection *out_inspection);
+// Loads the tokenizer of a supported model, and lets it go: whether the commands that read texts would find one. Statuses
+// are those of vkf__text_files_load().
+VKF_MUST_CHECK vkf_status vkf__inspect_texts(const vkf__host *host, const vkf__inspection *inspection);
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);
 
 #endif

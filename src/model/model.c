@@ -12,14 +12,20 @@
 #include "model/weight_resolution.h"
 #include "op/layer_norm.h"
 
-// Nothing is read from a described device's weights, so they need not be there.
-static vkf_status open_weights(const vkf_context *context, const vkf__host *host, const char *directory,
+// What a descriptor names, and what it is opened for.
+typedef struct opening {
+    const vkf_model_desc *desc;
+    const vkf__layer_part *part; // NULL: the whole model
+    bool planned;                // nothing is read from the weights, so they need not be there
+} opening;
+
+static vkf_status open_weights(const opening *o, const vkf__host *host, const vkf__model_place *place,
                                vkf__model_source *s)
 {
     bool there = true;
-    if (vkf__device_is_described(&context->device))
-        VKF_RETURN_IF_ERROR(vkf__model_has_weights(host, directory, &there));
-    return there ? vkf__model_source_open(host, directory, s) : VKF_OK;
+    if (o->planned)
+        VKF_RETURN_IF_ERROR(vkf__checkpoint_is_there(host, place->transformer, &there));
+    return there ? vkf__model_place_open(host, place, s) : VKF_OK;
 }
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
@@ -58,21 +64,43 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     return VKF_OK;
 }
 
-static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
+static vkf_status open_adapter(const vkf_context *context, const vkf_model_desc *desc, const char *adapter,
+                               vkf__model_source *s)
 {
-    const vkf__host host = vkf__host_with_files(&context->host, desc->files, desc->adapter_directory);
-    return desc->adapter_directory ? vkf__adapter_open(&host, desc->adapter_directory, &s->adapter) : VKF_OK;
+    const char *name = desc->adapter_directory ? desc->adapter_directory : desc->directory;
+    const vkf__host host = vkf__host_with_files(&context->host, desc->files, name);
+    if (adapter && desc->trainable)
+        return vkf__fail(&context->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: an adapter is added to the model, and weights that are trained are those of the model's "
+                         "files: write the merged model first, with vkformer quantize --type same",
+                         adapter);
+    return adapter ? vkf__adapter_open(&host, adapter, &s->adapter) : VKF_OK;
+}
+
+static vkf_status open_directory(const vkf_context *context, const opening *o, vkf__model_source *s)
+{
+    const vkf_model_desc *desc = o->desc;
+    vkf_status status = VKF_OK;
+    const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
+    vkf__model_place place;
+    VKF_RETURN_IF_ERROR(vkf__model_place_find(host, desc->directory, desc->adapter_directory, &place));
+    VKF_TRY(vkf__model_place_load(host, &place, s));
+    VKF_TRY(open_adapter(context, desc, place.adapter, s));
+    VKF_TRY(open_weights(o, host, &place, s));
+    if (!o->planned)
+        vkf__model_place_tell(host, &place);
+fail:
+    vkf__model_place_free(host, &place);
+    return status;
 }
 
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
-static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
-                              vkf__model_source *s)
+static vkf_status open_source(vkf_context *context, const opening *o, vkf__model_source *s)
 {
+    const vkf_model_desc *desc = o->desc;
     const vkf__host files = vkf__host_with_files(&context->host, desc->files, desc->directory), *host = &files;
     if (desc->directory) {
-        VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
-        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
-        VKF_RETURN_IF_ERROR(open_weights(context, host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_directory(context, o, s));
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
@@ -83,13 +111,13 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_RETURN_IF_ERROR(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
-        VKF_RETURN_IF_ERROR(open_adapter(context, desc, s));
+        VKF_RETURN_IF_ERROR(open_adapter(context, desc, desc->adapter_directory, s));
     }
     if (!s->family)
         s->config.final_norm = true; // as in PyTorch's stacks
     s->progress = desc->progress;
     s->progress_user = desc->progress_user;
-    return part ? take_part(host, part, s) : VKF_OK;
+    return o->part ? take_part(host, o->part, s) : VKF_OK;
 }
 
 // Whether all matrices of the file have this type. Blocks of a quantised file, which are no floats, do not count.
@@ -112,7 +140,7 @@ static vkf_model_precision settled_precision(const vkf_context *context, const v
 {
     if (desc->precision != VKF_MODEL_PRECISION_AUTO)
         return desc->precision;
-    if (desc->trainable || !context->device.plan.caps.traits.prefers_halves)
+    if (desc->trainable || !context->device.plan.caps.traits.prefers_halves || !source->checkpoint)
         return VKF_MODEL_PRECISION_F32;
     return stores_matrices_as(source->checkpoint, VKF_STORED_F16)    ? VKF_MODEL_PRECISION_F16
            : stores_matrices_as(source->checkpoint, VKF_STORED_BF16) ? VKF_MODEL_PRECISION_BF16_WEIGHTS
@@ -149,6 +177,8 @@ static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, c
     model->part = source->part;
     if (desc->directory && !desc->files)
         VKF_STRDUP(&context->host, model->directory, desc->directory);
+    if (desc->adapter_directory && !desc->files)
+        VKF_STRDUP(&context->host, model->adapter, desc->adapter_directory);
     model->precision = settled_precision(context, desc, source);
     if (desc->precision == VKF_MODEL_PRECISION_AUTO && model->precision != VKF_MODEL_PRECISION_F32)
         vkf__log(&context->host, VKF_SEVERITY_INFO, "the model is kept in 16 bits, as its file has it");
@@ -192,7 +222,7 @@ vkf_status vkf__model_load_part(vkf_context *context, const vkf_model_desc *desc
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_model *model = NULL;
-    VKF_TRY(open_source(context, desc, part, &s));
+    VKF_TRY(open_source(context, &(opening){desc, part, vkf__device_is_described(&context->device)}, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     VKF_TRY(take_fingerprint(model, &s, storage_of(context, desc, &s)));
@@ -227,6 +257,7 @@ void vkf__model_drop(vkf_model *model)
     vkf__weights_free(context, &model->weights);
     vkf__model_metadata_free(&model->metadata);
     vkf__free(&context->host, model->directory);
+    vkf__free(&context->host, model->adapter);
     vkf__free(&context->host, model);
     vkf__context_drop(context, VKF_MADE_MODEL);
 }
@@ -253,7 +284,7 @@ vkf_status vkf__model_shape_part(vkf_context *context, const vkf_model_desc *des
     vkf_memory_plan plan;
     vkf_model *model = NULL;
     vkf__memory_plan_init(&plan, context);
-    VKF_TRY(open_source(context, desc, part, &s));
+    VKF_TRY(open_source(context, &(opening){desc, part, true}, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, &model->weights));
     *out_plan = plan;

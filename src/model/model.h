@@ -8,7 +8,7 @@
 struct vkf_model {
     vkf_context *context;
     atomic_size_t references; // one of the owner, and one of each session
-    char *directory;          // that it came from; NULL: none of the file system's
+    char *directory, *adapter; // that it came from, as the caller named them; NULL: none of the file system's
     vkf_model_config config;  // of a part, with its layers alone
     vkf__layer_part part;
     vkf_model_precision precision; // never AUTO

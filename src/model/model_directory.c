@@ -51,62 +51,58 @@ fail:
 #define DEFAULT_CAUSAL_TOKENS 2048u
 
 // Loads the modules that follow an ENCODER, and how many tokens of a text it reads.
-static vkf_status load_embedding(const vkf__host *host, const char *directory, const char *transformer,
-                                 vkf__model_source *source)
+static vkf_status load_embedding(const vkf__host *host, const vkf__model_place *place, vkf__model_source *source)
 {
+    vkf_status status = VKF_OK;
     vkf_model_config *config = &source->config;
     vkf__sentence_list list;
     vkf__sentence_text text;
-    VKF_RETURN_IF_ERROR(vkf__sentence_list_load(host, directory, &list));
-    VKF_RETURN_IF_ERROR(vkf__sentence_modules_load(host, directory, &list, source));
-    VKF_RETURN_IF_ERROR(vkf__sentence_text_load(host, transformer, &list, &text));
+    char *transformer = NULL; // of the modules, which may have come with an adapter
+    VKF_TRY(vkf__sentence_list_load(host, place->modules, &list));
+    VKF_TRY(vkf__sentence_modules_load(host, place->modules, &list, source));
+    VKF_TRY(vkf__transformer_directory(host, place->modules, &transformer));
+    VKF_TRY(vkf__sentence_text_load(host, transformer, &list, &text));
     config->lower_case = text.lower_case;
     config->truncate_len = text.max_length < config->max_source_len ? text.max_length : config->max_source_len;
-    return VKF_OK;
+fail:
+    vkf__free(host, transformer);
+    return status;
+}
+
+vkf_status vkf__model_place_load(const vkf__host *host, const vkf__model_place *place, vkf__model_source *out_source)
+{
+    vkf_status status = VKF_OK;
+    char *path = NULL;
+    vkf__model_source source = {0};
+    VKF_TRY(vkf__path_join(host, place->transformer, "config.json", &path));
+    VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
+    if (vkf__facts_of(&source.config)->pools)
+        VKF_TRY(load_embedding(host, place, &source));
+    if (source.family && source.config.causal && source.config.truncate_len > DEFAULT_CAUSAL_TOKENS)
+        source.config.truncate_len = DEFAULT_CAUSAL_TOKENS;
+    if (source.family && vkf__facts_of(&source.config)->generates)
+        VKF_TRY(load_generation(host, place->transformer, &source.config));
+    *out_source = source;
+fail:
+    vkf__free(host, path);
+    return status;
 }
 
 vkf_status vkf__model_directory_load(const vkf__host *host, const char *directory, vkf__model_source *out_source)
 {
-    vkf_status status = VKF_OK;
-    char *path = NULL, *transformer = NULL;
-    vkf__model_source source = {0};
-    VKF_TRY(vkf__directory_check(host, directory));
-    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__path_join(host, transformer, "config.json", &path));
-    VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
-    if (vkf__facts_of(&source.config)->pools)
-        VKF_TRY(load_embedding(host, directory, transformer, &source));
-    if (source.family && source.config.causal && source.config.truncate_len > DEFAULT_CAUSAL_TOKENS)
-        source.config.truncate_len = DEFAULT_CAUSAL_TOKENS;
-    if (source.family && vkf__facts_of(&source.config)->generates)
-        VKF_TRY(load_generation(host, transformer, &source.config));
-    *out_source = source;
-fail:
-    vkf__free(host, path);
-    vkf__free(host, transformer);
+    vkf__model_place place;
+    VKF_RETURN_IF_ERROR(vkf__model_place_find(host, directory, NULL, &place));
+    const vkf_status status = vkf__model_place_load(host, &place, out_source);
+    vkf__model_place_free(host, &place);
     return status;
 }
 
-vkf_status vkf__model_has_weights(const vkf__host *host, const char *directory, bool *out_there)
+vkf_status vkf__model_place_open(const vkf__host *host, const vkf__model_place *place, vkf__model_source *source)
 {
-    char *transformer = NULL;
-    VKF_RETURN_IF_ERROR(vkf__transformer_directory(host, directory, &transformer));
-    vkf_status status = vkf__checkpoint_is_there(host, transformer, out_there);
-    vkf__free(host, transformer);
-    return status;
-}
-
-vkf_status vkf__model_source_open(const vkf__host *host, const char *directory, vkf__model_source *source)
-{
-    vkf_status status = VKF_OK;
-    char *transformer = NULL;
-    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__checkpoint_open(host, transformer, &source->checkpoint));
-    VKF_TRY(vkf__sentence_weights_open(host, directory, source));
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_open(host, place->transformer, &source->checkpoint));
+    VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, place->modules, source));
     vkf__source_settle(host, source);
-fail:
-    vkf__free(host, transformer);
-    return status;
+    return VKF_OK;
 }
 
 void vkf__model_source_close(vkf__model_source *source)

@@ -5,17 +5,18 @@
 
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/sentence_modules.h"
+#include "model/model_place.h"
 
 static vkf_status load_config(const vkf__host *host, const char *directory, json_t **out_root)
 {
     vkf_status status = VKF_OK;
-    char *transformer = NULL, *path = NULL;
-    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
-    VKF_TRY(vkf__path_join(host, transformer, "config.json", &path));
+    vkf__model_place place;
+    char *path = NULL;
+    VKF_RETURN_IF_ERROR(vkf__model_place_find(host, directory, NULL, &place));
+    VKF_TRY(vkf__path_join(host, place.transformer, "config.json", &path));
     VKF_TRY(vkf__json_load(host, path, out_root));
 fail:
-    vkf__free(host, transformer);
+    vkf__model_place_free(host, &place);
     vkf__free(host, path);
     return status;
 }

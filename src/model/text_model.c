@@ -2,7 +2,6 @@
 #include "model/text_model.h"
 
 #include "io/source_file.h"
-#include "model/sentence_modules.h"
 #include "model/tokenizer_config.h"
 #include "text/tokenizer_files.h"
 
@@ -56,26 +55,40 @@ static vkf_status take_model(vkf_context *context, const vkf_model_desc *desc, v
     return VKF_OK;
 }
 
+vkf_status vkf__text_directory(const vkf__host *host, const vkf__model_place *place, char **out_directory)
+{
+    char *path = NULL;
+    if (place->adapter)
+        VKF_RETURN_IF_ERROR(vkf__tokenizer_files_find(host, place->adapter, &path));
+    VKF_STRDUP_OR_RETURN(host, *out_directory, path ? place->adapter : place->transformer);
+    vkf__free(host, path);
+    return VKF_OK;
+}
+
+vkf_status vkf__text_files_load(const vkf__host *host, const vkf_model_config *config, vkf__text_model *text)
+{
+    VKF_RETURN_IF_ERROR(vkf__text_directory(host, &text->place, &text->directory));
+    VKF_RETURN_IF_ERROR(find_tokenizer(host, text->directory, &text->tokenizer_path));
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_make(host, text->directory, &text->tokenizer));
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_apply(host, text->directory, &text->tokenizer->parts));
+    if (config->lower_case)
+        VKF_RETURN_IF_ERROR(vkf__normalizer_lower_case(&text->tokenizer->parts.normalizer));
+    return vkf__check_padding(&(vkf__id_tables){host, text->tokenizer_path, &text->tokenizer->parts, config});
+}
+
 vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
                                 vkf__text_model *out_model)
 {
     vkf_status status = VKF_OK;
     const vkf__host files = vkf__text_model_host(context, desc, shared), *host = &files;
     vkf__text_model text = {.host = &context->host};
-    char *directory = NULL;
+    const char *adapter = desc->directory || !shared ? desc->adapter_directory : shared->adapter;
     VKF_TRY(take_model(context, desc, shared, &text));
-    VKF_TRY(vkf__transformer_directory(host, vkf__text_model_directory(desc, shared), &directory));
-    VKF_TRY(find_tokenizer(host, directory, &text.tokenizer_path));
-    VKF_TRY(vkf__tokenizer_make(host, directory, &text.tokenizer));
-    VKF_TRY(vkf__tokenizer_config_apply(host, directory, &text.tokenizer->parts));
-    if (text.model->config.lower_case)
-        VKF_TRY(vkf__normalizer_lower_case(&text.tokenizer->parts.normalizer));
-    const vkf__id_tables tables = tables_of(&text);
-    VKF_TRY(vkf__check_padding(&tables));
+    VKF_TRY(vkf__model_place_find(host, vkf__text_model_directory(desc, shared), adapter, &text.place));
+    VKF_TRY(vkf__text_files_load(host, &text.model->config, &text));
     *out_model = text;
     text = (vkf__text_model){0};
 fail:
-    vkf__free(&context->host, directory);
     vkf__text_model_free(&text);
     return status;
 }
@@ -83,8 +96,11 @@ fail:
 void vkf__text_model_free(vkf__text_model *model)
 {
     vkf_tokenizer_destroy(&model->tokenizer);
-    if (model->host)
+    if (model->host) {
         vkf__free(model->host, model->tokenizer_path);
+        vkf__free(model->host, model->directory);
+        vkf__model_place_free(model->host, &model->place);
+    }
     vkf_model_destroy(&model->model);
     *model = (vkf__text_model){0};
 }

@@ -4,12 +4,15 @@
 
 #include "model/id_check.h"
 #include "model/model.h"
+#include "model/model_place.h"
 
 typedef struct vkf__text_model {
     const vkf__host *host; // the context's; NULL: nothing was loaded
     vkf_model *model;
     vkf_tokenizer *tokenizer;
     char *tokenizer_path; // for messages
+    vkf__model_place place;
+    char *directory; // of the tokenizer and the files beside it
 } vkf__text_model;
 
 // Loads what `desc` names or, if `shared` is not NULL, takes that model, which it keeps, and loads the tokenizer alone.
@@ -18,7 +21,16 @@ typedef struct vkf__text_model {
 // vocabulary, and INVALID_ARGUMENT where `shared` is of another context, or nothing says where the tokenizer is.
 VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
                                                vkf__text_model *out_model);
-// The directory that the tokenizer and the files beside it are read from.
+// Finds the directory of the tokenizer and the files beside it: an adapter's that has one of its own, or the model's. The
+// caller frees *out_directory. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__text_directory(const vkf__host *host, const vkf__model_place *place,
+                                              char **out_directory);
+// Loads the tokenizer of `text->place`, which is an adapter's where that has one of its own, and otherwise the model's.
+// The caller calls vkf__text_model_free() whether this succeeds or not. Statuses are those of vkf_tokenizer_load(), and
+// FORMAT where the model pads with an id that it has no row for.
+VKF_MUST_CHECK vkf_status vkf__text_files_load(const vkf__host *host, const vkf_model_config *config,
+                                               vkf__text_model *text);
+// The directory that the caller gave for the model, or that a shared one came from.
 const char *vkf__text_model_directory(const vkf_model_desc *desc, const vkf_model *shared);
 // The context's host, with the files that the descriptor gives.
 vkf__host vkf__text_model_host(const vkf_context *context, const vkf_model_desc *desc, const vkf_model *shared);

@@ -108,7 +108,7 @@ static void test_warnings(void **state)
         {"forced_decoder_ids", "[[1,2]]"},
         {"forced_bos_token_id", "5"},
         {"forced_eos_token_id", "5"},
-        {"sequence_bias", "[[[5],2.0]]"},
+        {"sequence_bias", "[[[5],2.5]]"},
         {"typical_p", "0.5"},
         {"top_h", "0.5"},
         {"epsilon_cutoff", "0.5"},
@@ -127,7 +127,7 @@ static void test_warnings(void **state)
         {"watermarking_config", "{\"a\":1}"},
         {"dola_layers", "\"low\""},
         {"num_beams", "65"},
-        {"temperature", "-1.0"},
+        {"temperature", "-1.5"},
         {"early_stopping", "\"sometimes\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -100,6 +100,34 @@ static void test_fail_reports_error_and_returns_status(void **state)
     assert_int_equal(recording.calls, 0);
 }
 
+// What a file has in a name must not steer the terminal that shows the message.
+static void test_log_shows_control_characters(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"a\x1b]0;b\a\x1b[2J\x7f", "a\\u001b]0;b\\u0007\\u001b[2J\\u007f"},
+        {"\xc2\x9b"
+         "1m \xc2\xa0\xc3\xa9",
+         "\\u009b1m \xc2\xa0\xc3\xa9"},
+        {"line\n\tnext\r", "line\n\tnext\\u000d"},
+        {"\xc2", "\xc2"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        recording_host recording;
+        recording_host_init(&recording);
+        (void)vkf__fail(&recording.host, VKF_ERROR_FORMAT, "%s", rows[i][0]);
+        assert_string_equal(recording.text, rows[i][1]);
+    }
+    char many[3000];
+    recording_host recording;
+    recording_host_init(&recording);
+    memset(many, 0x1b, sizeof many - 1);
+    many[sizeof many - 1] = '\0';
+    (void)vkf__fail(&recording.host, VKF_ERROR_FORMAT, "%s", many);
+    assert_null(strchr(recording.text, 0x1b));
+    assert_string_equal(recording.text + strlen(recording.text) - 3, "...");
+}
+
 // "é" is two bytes; whichever way the cut falls, none may be left alone.
 static void test_log_cuts_long_message_between_code_points(void **state)
 {
@@ -242,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_log_drops_what_is_below_min_severity),
         cmocka_unit_test(test_fail_reports_error_and_returns_status),
         cmocka_unit_test(test_log_cuts_long_message_between_code_points),
+        cmocka_unit_test(test_log_shows_control_characters),
         cmocka_unit_test(test_alloc_refuses_zero_and_overflow),
         cmocka_unit_test(test_alloc_array_of_no_elements),
         cmocka_unit_test(test_alloc_zeroes_memory_of_the_callers_allocator),

@@ -26,8 +26,11 @@ static void list(listed *l, const char *directory)
     *l = (listed){0};
     recording_host_init(&l->recording);
     const vkf__host *host = &l->recording.host;
-    assert_int_equal(vkf__model_directory_load(host, directory, &l->source), VKF_OK);
-    assert_int_equal(vkf__model_source_open(host, directory, &l->source), VKF_OK);
+    vkf__model_place place;
+    assert_int_equal(vkf__model_place_find(host, directory, NULL, &place), VKF_OK);
+    assert_int_equal(vkf__model_place_load(host, &place, &l->source), VKF_OK);
+    assert_int_equal(vkf__model_place_open(host, &place, &l->source), VKF_OK);
+    vkf__model_place_free(host, &place);
     assert_int_equal(vkf__weights_list(host, &l->source, &l->found), VKF_OK);
 }
 

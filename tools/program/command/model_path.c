@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "command/options.h"
 #include "io/directory.h"
 #include "io/file.h"
+#include "model/model_place.h"
 #include "output/file_output.h"
 #include "system/terminal.h"
 
@@ -63,26 +63,27 @@ static bool cache_directory(char out_path[PATH_BYTES])
 }
 
 // A branch or a tag is a file refs/NAME that contains its commit; a commit is a directory among the snapshots.
-static bool read_commit(const char *model, const char *revision, char out_commit[NAME_BYTES])
+static bool read_commit(const vkf__host *host, const char *model, const char *revision, char out_commit[NAME_BYTES])
 {
     char path[PATH_BYTES];
+    vkf__file_bytes file;
     (void)snprintf(out_commit, NAME_BYTES, "%s", revision);
     if (snprintf(path, sizeof path, "%s/refs/%s", model, revision) >= (int)sizeof path)
         return false;
-    FILE *stream = vkf__stream_open(path, "rb");
-    if (!stream)
+    if (!vkf__file_exists(path))
         return true;
-    size_t length = fread(out_commit, 1, NAME_BYTES - 1, stream);
-    bool read = !ferror(stream);
-    fclose(stream);
-    out_commit[length] = '\0';
+    if (vkf__file_read(host, path, NAME_BYTES - 1, &file) != VKF_OK)
+        return false;
+    (void)snprintf(out_commit, NAME_BYTES, "%.*s", (int)file.size_bytes, file.data ? (const char *)file.data : "");
+    vkf__file_bytes_free(host, &file);
     out_commit[strcspn(out_commit, "\r\n")] = '\0';
-    return read && out_commit[0] && strspn(out_commit, LETTERS) == strlen(out_commit);
+    return out_commit[0] && strspn(out_commit, LETTERS) == strlen(out_commit);
 }
 
 // Finds models--ORG--NAME/snapshots/COMMIT, whose files are links into models--ORG--NAME/blobs.
 static bool find_snapshot(const char *cache, const hub_name *wanted, char out_path[PATH_BYTES])
 {
+    const vkf__host host = vkf_printing_host();
     char model[PATH_BYTES], commit[NAME_BYTES], folder[2 * NAME_BYTES] = "";
     size_t length = 0;
     for (const char *c = wanted->name; *c; c++) {
@@ -91,7 +92,7 @@ static bool find_snapshot(const char *cache, const hub_name *wanted, char out_pa
             folder[length++] = '-';
     }
     return snprintf(model, sizeof model, "%s/models--%s", cache, folder) < (int)sizeof model &&
-           read_commit(model, wanted->revision, commit) &&
+           read_commit(&host, model, wanted->revision, commit) &&
            snprintf(out_path, PATH_BYTES, "%s/snapshots/%s", model, commit) < PATH_BYTES && vkf__file_exists(out_path);
 }
 
@@ -104,9 +105,8 @@ static void say_how_to_get(const char *given, const hub_name *wanted, const char
         given, cache, wanted->name, main ? "" : " --revision ", main ? "" : wanted->revision);
 }
 
-bool vkf_find_model(const char **path)
+static bool find(const char **path, char found[PATH_BYTES])
 {
-    static char found[PATH_BYTES];
     char cache[PATH_BYTES] = "";
     hub_name wanted;
     const vkf__host host = vkf_printing_host();
@@ -118,6 +118,49 @@ bool vkf_find_model(const char **path)
         *path = found;
     }
     return vkf__directory_check(&host, *path) == VKF_OK;
+}
+
+bool vkf_find_model(const char **path)
+{
+    static char found[PATH_BYTES];
+    return find(path, found);
+}
+
+// Looks up the model of an adapter in the cache, where its name is no path.
+static bool find_base(const char *name, const char **model, const char **adapter)
+{
+    static char found[PATH_BYTES];
+    char cache[PATH_BYTES] = "";
+    hub_name wanted;
+    if (!read_name(name, &wanted) || !cache_directory(cache))
+        return true; // whoever opens it says what is wrong
+    if (!find_snapshot(cache, &wanted, found)) {
+        vkf_print_error(
+            "'%.400s' is an adapter of the model %s, which is neither a directory nor in the Hugging Face cache "
+            "'%.400s'; hf download %s gets it, or name its directory, and this one by --adapter",
+            *model, wanted.name, cache, wanted.name);
+        return false;
+    }
+    *adapter = *model;
+    *model = found;
+    return true;
+}
+
+bool vkf_find_adapted(const char **model, const char **adapter)
+{
+    static char found[PATH_BYTES];
+    const vkf__host host = vkf_printing_host();
+    char *name = NULL, *path = NULL;
+    if (!vkf_find_model(model))
+        return false;
+    if (*adapter)
+        return find(adapter, found);
+    bool done = vkf__lone_adapter_base(&host, *model, &name, &path) == VKF_OK;
+    if (done && name && !path)
+        done = find_base(name, model, adapter);
+    vkf__free(&host, name);
+    vkf__free(&host, path);
+    return done;
 }
 
 void vkf_find_tokenizer(const char **path)

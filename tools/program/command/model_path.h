@@ -10,6 +10,10 @@
 // the next call.
 bool vkf_find_model(const char **path);
 
+// The same for a model and its adapter, which may be NULL and is a directory or a name, too. Where the model is an
+// adapter whose own model is in that cache, *adapter becomes it, and *model that model.
+bool vkf_find_adapted(const char **model, const char **adapter);
+
 // The same for a path that may be a file; the caller reports what is wrong with it.
 void vkf_find_tokenizer(const char **path);
 

@@ -323,14 +323,17 @@ vkf_status vkf_dump_names_load(const vkf__host *host, const char *directory, vkf
 {
     vkf_status status = VKF_OK;
     vkf_dump_names *names = NULL;
+    vkf__model_place place = {0};
     VKF_ALLOC(host, names, 1);
     vkf__model_source *source = &names->source;
-    VKF_TRY(vkf__model_directory_load(host, directory, source));
-    VKF_TRY(vkf__model_source_open(host, directory, source));
+    VKF_TRY(vkf__model_place_find(host, directory, NULL, &place));
+    VKF_TRY(vkf__model_place_load(host, &place, source));
+    VKF_TRY(vkf__model_place_open(host, &place, source));
     VKF_TRY(vkf__weights_list(host, source, &names->found));
     *out_names = names;
     names = NULL;
 fail:
+    vkf__model_place_free(host, &place);
     vkf_dump_names_free(host, &names);
     return status;
 }

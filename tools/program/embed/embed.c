@@ -255,7 +255,8 @@ static bool embed(const vkf_embed_options *options)
 static int run(void *user)
 {
     vkf_embed_options *options = user;
-    return vkf_find_model(&options->model_directory) && embed(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return vkf_find_adapted(&options->model_directory, &options->adapter) && embed(options) ? VKF_EXIT_DONE
+                                                                                            : VKF_EXIT_FAILED;
 }
 
 static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};

@@ -7,6 +7,7 @@
 #include "info/verdict_list.h"
 #include "measure/device_counters.h"
 #include "output/json_output.h"
+#include "output/size_text.h"
 #include "output/visible_text.h"
 #include "tune/shape_list.h"
 
@@ -140,25 +141,13 @@ static void format_api_version(uint32_t version, char out_text[32])
     snprintf(out_text, 32, "%u.%u.%u", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff);
 }
 
-static void format_bytes(uint64_t bytes, char out_text[32])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    double value = (double)bytes;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(out_text, 32, value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
-}
-
 static void print_device(const vkf_device_info *info)
 {
     char uuid[2 * VKF_UUID_SIZE + 1], version[32], shared[32], range[32];
     format_uuid(info->uuid, uuid);
     format_api_version(info->api_version, version);
-    format_bytes(info->max_shared_memory_bytes, shared);
-    format_bytes(info->max_storage_buffer_range_bytes, range);
+    vkf_size_text(info->max_shared_memory_bytes, shared);
+    vkf_size_text(info->max_storage_buffer_range_bytes, range);
     vkf_print("device %u: %s\n", info->index, info->name);
     vkf_print("  type             %s\n", type_name(info->type));
     vkf_print("  driver           %s%s%s\n", info->driver_name, info->driver_info[0] ? ", " : "", info->driver_info);
@@ -173,9 +162,9 @@ static void print_device(const vkf_device_info *info)
     vkf_print("  timestamps       %s\n", info->timestamps ? "yes" : "no");
     for (uint32_t i = 0; i < info->heap_count && i < VKF_MAX_MEMORY_HEAPS; i++) {
         char size[32];
-        format_bytes(info->heap_size_bytes[i], size);
+        vkf_size_text(info->heap_size_bytes[i], size);
         vkf_print("  heap %-2u          %s, %s%s\n", i, size, info->heap_device_local[i] ? "device" : "host",
-                  info->unified_memory ? ", unified" : "");
+               info->unified_memory ? ", unified" : "");
     }
 }
 

@@ -1,17 +1,21 @@
 // vkformer inspect: describes what is in a model directory, and what it will need on a device.
 #include <stdio.h>
+#include <string.h>
 
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/session_context.h"
 #include "inspect/inspect_embedding.h"
+#include "model/adapter.h"
+#include "model/embedder.h"
 #include "model/inspection.h"
 #include "output/json_output.h"
+#include "output/size_text.h"
 #include "output/visible_text.h"
 
 typedef struct inspect_options {
     vkf_common_options common;
-    const char *directory;
+    const char *directory, *adapter; // adapter: of a directory that has one alone
     bool json;
     uint32_t batch, context; // context 0: not given
 } inspect_options;
@@ -40,19 +44,21 @@ static const struct {
 static void print_help(const void *user)
 {
     (void)user;
-    fputs("usage: vkformer inspect [OPTIONS] MODEL\n"
-          "\n"
-          "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
-          "are not read, how an encoder makes embeddings (its modules, prompts and lengths), the bytes that the\n"
-          "parameters take on the device in each precision, and those that a session takes beside them in f32, for\n"
-          "activations, for keys and values and for parameters of its own. Nothing is loaded.\n"
-          "A model that is not supported is described as far as that goes, with exit code 1.\n"
-          "\n"
-          "  --batch N          of a session for so many texts (default 8)\n"
-          "  --context N        of so many tokens each (default: the model's, of decoders at most 2048)\n"
-          "  --json             one JSON object\n"
-          "\n" VKF_COMMON_HELP,
-          stdout);
+    fputs(
+        "usage: vkformer inspect [OPTIONS] MODEL\n"
+        "\n"
+        "Says what the model in the directory MODEL is: its family and sizes, whether run, embed and train take it,\n"
+        "the adapter that is added to it, its tensors by type, the tensors that are not read, how an encoder makes\n"
+        "embeddings (its modules, prompts and lengths), what the parameters take on the device in each precision, and\n"
+        "what a session takes beside them in f32, for activations, for keys and values and for parameters of its own.\n"
+        "Nothing is loaded. With config.json alone, as before a download, it says what that file asks for.\n"
+        "A model that is not supported is described as far as that goes, with exit code 1.\n"
+        "\n"
+        "  --batch N          of a session for so many texts (default 8)\n"
+        "  --context N        of so many tokens each (default: the model's, of decoders at most 2048)\n"
+        "  --json             one JSON object, with sizes in bytes\n"
+        "\n" VKF_COMMON_HELP,
+        stdout);
 }
 
 static bool take_option(int opt, const char *value, void *user)
@@ -159,12 +165,13 @@ static json_t *describe_tensors(const vkf__inspection *inspection)
 }
 
 // The bytes of the parameters in each precision, or null where the model does not support it.
-static json_t *describe_plans(vkf_context *context, const char *directory)
+static json_t *describe_plans(vkf_context *context, const inspect_options *options)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < PRECISION_COUNT; i++) {
         const vkf_model_desc desc = {
-            .directory = directory,
+            .directory = options->directory,
+            .adapter_directory = options->adapter,
             .precision = precisions[i].precision,
             .quantization = precisions[i].quantization,
         };
@@ -197,7 +204,7 @@ static vkf_session_desc session_of(const inspect_options *options, const vkf_mod
 // The bytes of a session beside the parameters, or null where it cannot be made.
 static json_t *describe_session(const inspect_options *options, vkf_context *context, const vkf_model_config *config)
 {
-    const vkf_model_desc model = {.directory = options->directory};
+    const vkf_model_desc model = {.directory = options->directory, .adapter_directory = options->adapter};
     const vkf_session_desc session = session_of(options, config);
     vkf_memory_plan plan;
     if (vkf_model_plan_session(context, &model, &session, &plan) != VKF_OK)
@@ -213,12 +220,75 @@ static json_t *describe_session(const inspect_options *options, vkf_context *con
     return object;
 }
 
-static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+// ---- which commands take the model
+
+static vkf_status try_vocabulary(vkf_context *context, const char *directory)
+{
+    vkf_vocabulary *vocabulary = NULL;
+    const vkf_status status = vkf_vocabulary_load(context, directory, &vocabulary);
+    vkf_vocabulary_destroy(&vocabulary);
+    return status;
+}
+
+// Why no text gets to the model; NULL: it does. Before the weights are there, the tokenizer need not be there either.
+static const char *texts_problem(const inspect_options *options, vkf_context *context, const vkf__host *host,
+                                 const vkf__inspection *inspection)
+{
+    vkf_status status = VKF_OK;
+    if (inspection->checkpoint)
+        status = inspection->source.family ? vkf__inspect_texts(host, inspection)
+                                           : try_vocabulary(context, options->directory);
+    return status == VKF_OK ? NULL : vkf_message_log_last_error(options->common.messages);
+}
+
+static void put_answer(json_t *object, const char *command, const char *problem)
+{
+    json_object_set_new(object, command, problem ? json_sprintf("no: %s", problem) : json_string("yes"));
+}
+
+static void describe_commands(const inspect_options *options, vkf_context *context, const vkf__host *host,
+                              const vkf__inspection *inspection, json_t *object)
+{
+    const vkf_model_config *config = &inspection->source.config;
+    const bool pools = config->kind == VKF_MODEL_ENCODER, headless = pools && config->head == VKF_HEAD_NONE;
+    const vkf_model_desc trained = {
+        .directory = options->directory, .adapter_directory = options->adapter, .trainable = true};
+    vkf_memory_plan plan;
+    const char *texts = texts_problem(options, context, host, inspection);
+    put_answer(object, "run",
+               headless ? "it has no head that says something of a text; vkformer embed runs it" : texts);
+    put_answer(object, "embed", pools ? texts : VKF_NO_EMBEDDINGS);
+    if (!texts && vkf_model_plan(context, &trained, &plan) != VKF_OK)
+        texts = vkf_message_log_last_error(options->common.messages);
+    put_answer(object, "train", texts);
+}
+
+static void describe_adapter(const vkf__inspection *inspection, json_t *object)
+{
+    const vkf__adapter *adapter = inspection->source.adapter;
+    if (!inspection->place.adapter)
+        return;
+    json_t *described = json_object();
+    vkf_json_put_string(described, "directory", inspection->place.adapter);
+    vkf_json_put_string(described, "added_to", inspection->place.transformer);
+    if (adapter) {
+        vkf_json_put_integer(described, "products", adapter->product_count);
+        vkf_json_put_integer(described, "replaced_tensors", adapter->saved_count);
+    }
+    json_object_set_new(object, "adapter", described);
+}
+
+static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__host *host,
+                        const vkf__inspection *inspection)
 {
     json_t *object = json_object(), *unused = json_array();
     vkf_device_info device;
-    vkf_json_put_string(object, "directory", options->directory);
+    vkf_json_put_string(object, "directory", options->adapter ? options->adapter : options->directory);
     json_object_set_new(object, "supported", json_boolean(inspection->supported == VKF_OK));
+    if (inspection->supported == VKF_OK)
+        describe_commands(options, context, host, inspection, object);
+    describe_adapter(inspection, object);
+    json_object_set_new(object, "weights", json_boolean(inspection->checkpoint != NULL));
     if (inspection->supported == VKF_OK)
         json_object_set_new(object, "model", describe_config(&inspection->source.config));
     if (inspection->supported == VKF_OK && inspection->source.config.kind == VKF_MODEL_ENCODER)
@@ -233,7 +303,7 @@ static json_t *describe(const inspect_options *options, vkf_context *context, co
     if (inspection->supported == VKF_OK) {
         vkf_context_device_info(context, &device);
         vkf_json_put_string(object, "device", device.name);
-        json_object_set_new(object, "parameter_bytes", describe_plans(context, options->directory));
+        json_object_set_new(object, "parameter_bytes", describe_plans(context, options));
         json_object_set_new(object, "session_bytes", describe_session(options, context, &inspection->source.config));
     }
     return object;
@@ -241,15 +311,34 @@ static json_t *describe(const inspect_options *options, vkf_context *context, co
 
 // ---- as text: a line per member; members of an object share a line
 
-static void print_value(const json_t *value)
+// Whether a number is one of bytes, by its key or by that of the object that it is in.
+static bool is_size(const char *within, const char *key)
+{
+    const bool counts = strcmp(key, "batch") == 0 || strcmp(key, "context") == 0;
+    return strstr(key, "bytes") || (!counts && strstr(within, "bytes"));
+}
+
+static void print_number(bool size, json_int_t value)
+{
+    char text[32];
+    vkf_size_text((uint64_t)value, text);
+    if (size)
+        vkf_print("%s", text);
+    else
+        printf("%lld", (long long)value);
+}
+
+static void print_value(const char *within, const char *name, const json_t *value)
 {
     const char *key;
     json_t *member;
     size_t i;
-    if (json_is_string(value))
+    if (json_object_size(value) + json_array_size(value) == 0 && (json_is_object(value) || json_is_array(value)))
+        printf("none");
+    else if (json_is_string(value))
         vkf_print("%s", json_string_value(value));
     else if (json_is_integer(value))
-        printf("%lld", (long long)json_integer_value(value));
+        print_number(is_size(within, name), json_integer_value(value));
     else if (json_is_boolean(value))
         vkf_print("%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_null(value))
@@ -258,14 +347,14 @@ static void print_value(const json_t *value)
         json_array_foreach(value, i, member)
         {
             vkf_print("%s", i > 0 ? ", " : "");
-            print_value(member);
+            print_value(within, name, member);
         }
     else if (json_is_object(value)) {
         i = 0;
         json_object_foreach((json_t *)value, key, member)
         {
             vkf_print("%s%s ", i++ > 0 ? ", " : "", key);
-            print_value(member);
+            print_value(name, key, member);
         }
     }
 }
@@ -277,14 +366,15 @@ static void print_text(json_t *object)
     json_object_foreach(object, key, value)
     {
         vkf_print("%-16s", key);
-        print_value(value);
+        print_value("", key, value);
         putchar('\n');
     }
 }
 
-static bool show(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+static bool show(const inspect_options *options, vkf_context *context, const vkf__host *host,
+                 const vkf__inspection *inspection)
 {
-    json_t *object = describe(options, context, inspection);
+    json_t *object = describe(options, context, host, inspection);
     if (options->json)
         return vkf_print_json(object);
     print_text(object);
@@ -303,10 +393,10 @@ static bool inspect(const inspect_options *options)
         return false;
     // The description says why a model is not supported.
     vkf_message_log_set_quiet(options->common.messages, true);
-    vkf_status status = vkf__inspect_model(&host, options->directory, NULL, &inspection);
+    vkf_status status = vkf__inspect_model(&host, options->directory, options->adapter, &inspection);
     bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;
     if (status == VKF_OK) {
-        shown = show(options, context, &inspection);
+        shown = show(options, context, &host, &inspection);
         vkf__inspection_free(&host, &inspection);
     } else {
         vkf_print_error("%s", vkf_message_log_last_error(options->common.messages));
@@ -319,7 +409,8 @@ static bool inspect(const inspect_options *options)
 static int run(void *user)
 {
     inspect_options *options = user;
-    return vkf_find_model(&options->directory) && inspect(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return vkf_find_adapted(&options->directory, &options->adapter) && inspect(options) ? VKF_EXIT_DONE
+                                                                                        : VKF_EXIT_FAILED;
 }
 
 static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};

@@ -22,6 +22,7 @@
 #include "model/inspection.h"
 #include "model/sentence_modules.h"
 #include "model/sentence_text.h"
+#include "model/text_model.h"
 #include "model/weight_blocks.h"
 #include "output/file_output.h"
 #include "output/progress.h"
@@ -70,8 +71,12 @@ static bool take_option(int opt, const char *value, void *user)
     quantize_options *options = user;
     if (opt == OPT_ADAPTER)
         return vkf_parse_path("--adapter", value, &options->adapter);
-    options->same = opt == OPT_TYPE && strcmp(value, "same") == 0;
-    return options->same || (opt == OPT_TYPE && vkf_parse_quantization("--type", value, &options->quantization));
+    options->same = strcmp(value, "same") == 0;
+    options->quantization = strcmp(value, "q4") == 0 ? VKF_QUANTIZATION_Q4 : VKF_QUANTIZATION_Q8;
+    if (options->same || options->quantization == VKF_QUANTIZATION_Q4 || strcmp(value, "q8") == 0)
+        return true;
+    vkf_print_error("--type: '%.200s' is not q8, q4 or same", value);
+    return false;
 }
 
 static bool take_arguments(int argc, char **argv, void *user)
@@ -338,9 +343,8 @@ fail:
     return status;
 }
 
-// The files that readers of model directories look for beside the weights, and vkf__sentence_text_files. The
-// configuration comes last, because without it a directory is not a model.
-static const char *const files[] = {
+// The files that readers of model directories look for beside the weights, and vkf__sentence_text_files.
+static const char *const text_files[] = {
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -354,23 +358,20 @@ static const char *const files[] = {
     "spiece.model",
     "tokenizer.model",
     "sentencepiece.bpe.model",
-    "generation_config.json",
-    "modules.json",
-    "config_sentence_transformers.json",
     "chat_template.jinja",
-    "README.md",
-    "LICENSE",
-    "model.safetensors",
-    "config.json",
+    NULL,
+};
+static const char *const module_list_files[] = {"modules.json", "config_sentence_transformers.json", NULL};
+// The configuration comes last, because without it a directory is not a model.
+static const char *const model_files[] = {
+    "generation_config.json", "README.md", "LICENSE", "model.safetensors", "config.json", NULL,
 };
 
-#define FILE_COUNT (sizeof files / sizeof files[0])
-
-static vkf_status write_one(plan *p, const quantize_options *options, const char *out, const char *name)
+static vkf_status write_one(plan *p, const char *directory, const char *out, const char *name)
 {
     vkf_status status = VKF_OK;
     char *from = NULL, *to = NULL;
-    VKF_TRY(vkf__path_join(p->host, options->directory, name, &from));
+    VKF_TRY(vkf__path_join(p->host, directory, name, &from));
     VKF_TRY(vkf__path_join(p->host, out, name, &to));
     if (strcmp(name, "model.safetensors") == 0)
         status = write_weights(p, to);
@@ -405,19 +406,19 @@ static void name_module_file(const char *folder, size_t file, module_path path)
     (void)snprintf(path, sizeof(module_path), "%s/%s", folder, module_files[file]);
 }
 
-static vkf_status write_module(plan *p, const quantize_options *options, const char *out, const char *folder)
+static vkf_status write_module(plan *p, const char *out, const char *folder)
 {
     vkf_status status = VKF_OK;
     char *from = NULL, *to = NULL;
     module_path name;
-    VKF_TRY(vkf__path_join(p->host, options->directory, folder, &from));
+    VKF_TRY(vkf__path_join(p->host, p->inspection->place.modules, folder, &from));
     VKF_TRY(vkf__path_join(p->host, out, folder, &to));
     const int error = vkf__file_exists(from) ? vkf__directory_make(to, 0777) : 0;
     if (error != 0)
         VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(error)));
     for (size_t i = 0; i < sizeof module_files / sizeof module_files[0]; i++) {
         name_module_file(folder, i, name);
-        VKF_TRY(write_one(p, options, out, name));
+        VKF_TRY(write_one(p, p->inspection->place.modules, out, name));
     }
 fail:
     vkf__free(p->host, from);
@@ -425,24 +426,37 @@ fail:
     return status;
 }
 
-static vkf_status write_directory(plan *p, const quantize_options *options, const char *out)
+static vkf_status write_list(plan *p, const char *directory, const char *out, const char *const *names)
 {
-    for (uint32_t m = 0; m < p->inspection->source.config.embedding_module_count; m++)
-        if (folder_of(p->inspection, m))
-            VKF_RETURN_IF_ERROR(write_module(p, options, out, folder_of(p->inspection, m)));
-    for (const char *const *file = vkf__sentence_text_files; *file; file++)
-        VKF_RETURN_IF_ERROR(write_one(p, options, out, *file));
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        VKF_RETURN_IF_ERROR(write_one(p, options, out, files[i]));
+    for (; *names; names++)
+        VKF_RETURN_IF_ERROR(write_one(p, directory, out, *names));
     return VKF_OK;
 }
 
+// The modules' Transformer and the tokenizer may have come with an adapter.
+static vkf_status write_directory(plan *p, const char *out)
+{
+    const vkf__model_place *place = &p->inspection->place;
+    char *texts = NULL;
+    for (uint32_t m = 0; m < p->inspection->source.config.embedding_module_count; m++)
+        if (folder_of(p->inspection, m))
+            VKF_RETURN_IF_ERROR(write_module(p, out, folder_of(p->inspection, m)));
+    VKF_RETURN_IF_ERROR(vkf__text_directory(p->host, place, &texts));
+    vkf_status status = write_list(p, texts, out, text_files);
+    vkf__free(p->host, texts);
+    if (status == VKF_OK)
+        status = write_list(p, place->modules, out, vkf__sentence_text_files);
+    if (status == VKF_OK)
+        status = write_list(p, place->modules, out, module_list_files);
+    return status == VKF_OK ? write_list(p, place->transformer, out, model_files) : status;
+}
+
 // The output goes beside modules.json, so the Transformer must be there, too.
-static vkf_status check_layout(const vkf__host *host, const char *directory)
+static vkf_status check_layout(const vkf__host *host, const vkf__model_place *place)
 {
     char *transformer = NULL;
-    vkf_status status = vkf__transformer_directory(host, directory, &transformer);
-    if (status == VKF_OK && strcmp(transformer, directory) != 0)
+    vkf_status status = vkf__transformer_directory(host, place->modules, &transformer);
+    if (status == VKF_OK && strcmp(transformer, place->modules) != 0)
         status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                            "%s: the Transformer stands in a directory of its own, as only old versions of "
                            "sentence-transformers write it; load and save it with a newer one first",
@@ -457,12 +471,16 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
     vkf__inspection inspection = {0};
     vkf__new_directory out = {0};
     plan p = {.host = host};
-    VKF_TRY(check_layout(host, options->directory));
     VKF_TRY(vkf__new_directory_open(host, options->out_directory, &out));
     VKF_TRY(vkf__inspect_model(host, options->directory, options->adapter, &inspection));
     VKF_TRY(inspection.supported);
+    VKF_TRY(check_layout(host, &inspection.place));
+    if (!inspection.checkpoint)
+        VKF_TRY(
+            vkf__checkpoint_open(host, inspection.place.transformer, &inspection.checkpoint)); // says what is missing
+    vkf__model_place_tell(host, &inspection.place);
     VKF_TRY(make_plan(host, &inspection, options, &p));
-    VKF_TRY(write_directory(&p, options, out.temporary));
+    VKF_TRY(write_directory(&p, out.temporary));
     VKF_TRY(vkf__new_directory_commit(&out));
     if (options->same)
         vkf_print("%s: %zu tensors\n", options->out_directory, p.count);
@@ -480,7 +498,7 @@ static int run(void *user)
 {
     quantize_options *options = user;
     const vkf__host host = vkf_printing_host();
-    bool done = vkf_find_model(&options->directory) && quantize(&host, options) == VKF_OK;
+    bool done = vkf_find_adapted(&options->directory, &options->adapter) && quantize(&host, options) == VKF_OK;
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 

@@ -414,7 +414,8 @@ static int report_numbers(const run_options *options, int code)
 static int run_found(void *user)
 {
     run_options *options = user;
-    return vkf_find_model(&options->model_directory) ? report_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
+    return vkf_find_adapted(&options->model_directory, &options->adapter) ? report_numbers(options, run_dumped(options))
+                                                                          : VKF_EXIT_FAILED;
 }
 
 static int run(void *user)
