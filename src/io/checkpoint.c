@@ -161,7 +161,6 @@ vkf_status vkf__checkpoint_is_there(const vkf__host *host, const char *directory
 
 vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vkf__checkpoint **out_checkpoint)
 {
-    vkf_status status = VKF_OK;
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
@@ -174,10 +173,10 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
         return candidates[i].index ? open_index(host, directory, path, out_checkpoint)
                                    : open_single(host, path, out_checkpoint);
     }
-    status = vkf__fail(host, VKF_ERROR_FILE,
-                       "%s: no weights in it: neither model.safetensors nor pytorch_model.bin, nor an index of either",
-                       directory);
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__directory_check_others(host, directory));
+    return vkf__fail(host, VKF_ERROR_FILE,
+                     "%s: no weights in it: neither model.safetensors nor pytorch_model.bin, nor an index of either",
+                     directory);
 }
 
 void vkf__checkpoint_close(vkf__checkpoint **checkpoint)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "base/system_file.h"
 
 #define A_MODEL "a model is a directory with config.json and its weights"
@@ -27,10 +28,20 @@ static const struct {
     {".tar", "is an archive; unpack it and name the directory that has config.json"},
 };
 
+// What a file of this name is; NULL where its ending says nothing.
+static const char *sentence_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(dot, kinds[i].ending) == 0)
+            return kinds[i].sentence;
+    return NULL;
+}
+
 vkf_status vkf__directory_check(const vkf__host *host, const char *path)
 {
     vkf__file_info info;
-    const char *dot = strrchr(path, '.'), *sentence = "is a file; " A_MODEL;
+    const char *sentence = sentence_of(path);
     if (host->files || *path == '\0') // vkf__path_join() refuses that
         return VKF_OK;
     if (!vkf__path_info(path, &info))
@@ -39,8 +50,20 @@ vkf_status vkf__directory_check(const vkf__host *host, const char *path)
                    : VKF_OK;
     if (info.kind == VKF_FILE_DIRECTORY)
         return VKF_OK;
-    for (size_t i = 0; dot && i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(dot, kinds[i].ending) == 0)
-            sentence = kinds[i].sentence;
-    return vkf__fail(host, VKF_ERROR_FILE, "%s: %s", path, sentence);
+    return vkf__fail(host, VKF_ERROR_FILE, "%s: %s", path, sentence ? sentence : "is a file; " A_MODEL);
+}
+
+vkf_status vkf__directory_check_others(const vkf__host *host, const char *directory)
+{
+    vkf_status status = VKF_OK;
+    vkf__listing *listing = host->files ? NULL : vkf__listing_open(directory);
+    const char *name = NULL;
+    while (listing && status == VKF_OK && (name = vkf__listing_next(listing))) {
+        const char *sentence = sentence_of(name);
+        if (sentence && strstr(sentence, "which is not read"))
+            status = vkf__fail(host, VKF_ERROR_FILE, "%s: no model in it that is read: %.200s %s", directory, name,
+                               sentence);
+    }
+    vkf__listing_close(listing);
+    return status;
 }

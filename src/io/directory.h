@@ -8,4 +8,8 @@
 // file is by its name. A path that cannot be examined passes, because reading from it will say why.
 VKF_MUST_CHECK vkf_status vkf__directory_check(const vkf__host *host, const char *path);
 
+// For a directory without a model: status FILE where it has a file that others read for one, such as a GGUF file. The
+// message says what to do.
+VKF_MUST_CHECK vkf_status vkf__directory_check_others(const vkf__host *host, const char *directory);
+
 #endif

@@ -327,6 +327,17 @@ static vkf_sampling complete_sampling(vkf_sampling sampling)
     return sampling;
 }
 
+// What helps where the model itself has the positions for so many tokens.
+static const char *more_room(const vkf_session *session, uint64_t tokens)
+{
+    const vkf_model_config *config = &session->model->config;
+    bool source = vkf__facts_of(config)->encodes;
+    if (tokens > config->max_target_len || (source && tokens > config->max_source_len))
+        return "";
+    return ", as asked for or by default; the model has positions for more: give a larger context (--context, "
+           "max_context)";
+}
+
 vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens)
 {
     const vkf__host *host = &session->context->host;
@@ -340,13 +351,14 @@ vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest,
                              ? vkf__limited(host, "max_source_len", longest, desc->max_source_len)
                              : vkf__limited(host, "max_target_len", needed + (uint64_t)1, context),
                          VKF_ERROR_TOO_LARGE,
-                         "the context is full: a text of %u tokens and %u new ones, there is room for %u and %u",
-                         longest, needed, desc->max_source_len, context - 1);
+                         "the context is full: a text of %u tokens and %u new ones, there is room for %u and %u%s",
+                         longest, needed, desc->max_source_len, context - 1,
+                         more_room(session, longest > needed + (uint64_t)1 ? longest : needed + (uint64_t)1));
     if (longest < context && needed <= context - longest)
         return VKF_OK;
     return vkf__fail(vkf__limited(host, "max_target_len", longest + (uint64_t)needed, context), VKF_ERROR_TOO_LARGE,
-                     "the context is full: a prompt of %u tokens and %u new ones, there is room for %u", longest,
-                     needed, context);
+                     "the context is full: a prompt of %u tokens and %u new ones, there is room for %u%s", longest,
+                     needed, context, more_room(session, longest + (uint64_t)needed));
 }
 
 uint32_t vkf__session_room(const vkf_session *session, uint32_t longest)

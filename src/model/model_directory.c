@@ -75,6 +75,8 @@ vkf_status vkf__model_place_load(const vkf__host *host, const vkf__model_place *
     char *path = NULL;
     vkf__model_source source = {0};
     VKF_TRY(vkf__path_join(host, place->transformer, "config.json", &path));
+    if (!vkf__file_is_there(host, path))
+        VKF_TRY(vkf__directory_check_others(host, place->transformer));
     VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
     if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(load_embedding(host, place, &source));

@@ -1,6 +1,8 @@
 // Reads a text's length limit and lower-casing from the Transformer's own file of settings.
 #include "model/sentence_text.h"
 
+#include <string.h>
+
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
@@ -35,11 +37,52 @@ static const char *const known[] = {"max_seq_length",
                                     NULL};
 
 // Keys that would change results unless they are null or empty.
-static const char *const unfollowed[] = {
-    "processing_kwargs", "query_length",  "document_length",        "query_expansion",
-    "model_args",        "model_kwargs",  "tokenizer_args",         "processor_kwargs",
-    "config_args",       "config_kwargs", "tokenizer_name_or_path",
+static const char *const unfollowed[] = {"processing_kwargs", "query_length", "document_length", "query_expansion",
+                                         "tokenizer_name_or_path"};
+
+// Objects of arguments for transformers' from_pretrained().
+static const char *const arguments[] = {"model_args",       "model_kwargs", "tokenizer_args",
+                                        "processor_kwargs", "config_args",  "config_kwargs"};
+
+// The arguments that change nothing here.
+static const char *const idle_arguments[] = {
+    "attn_implementation", // ways to compute the same
+    "_attn_implementation",
+    "torch_dtype", // what transformers computes in; here the caller chooses a precision
+    "dtype",
+    "low_cpu_mem_usage", // how weights get into memory
+    "device_map",
+    "use_safetensors",
+    "trust_remote_code", // where files come from
+    "revision",
+    "cache_dir",
+    "local_files_only",
+    "force_download",
+    "token",
+    "use_fast",          // ways to make the same ids
+    "padding_side",      // padding changes nothing
+    "add_pooling_layer", // what only a pooler, which is not read, computes
+    "use_cache",
+    NULL,
 };
+
+static vkf_status check_arguments(const vkf__host *host, const char *path, const json_t *root)
+{
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        const char *key = NULL;
+        json_t *value = NULL, *given = json_object_get(root, arguments[i]);
+        json_object_foreach(given, key, value)
+        {
+            size_t k = 0;
+            while (idle_arguments[k] && strcmp(idle_arguments[k], key) != 0)
+                k++;
+            if (!idle_arguments[k] && !json_is_null(value))
+                return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: %s has %.100s; supported: without it", path,
+                                 arguments[i], key);
+        }
+    }
+    return VKF_OK;
+}
 
 static vkf_status check_unfollowed(const vkf__host *host, const char *path, const json_t *root)
 {
@@ -50,7 +93,7 @@ static vkf_status check_unfollowed(const vkf__host *host, const char *path, cons
             return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: %s is given; supported: without it", path,
                              unfollowed[i]);
     }
-    return VKF_OK;
+    return check_arguments(host, path, root);
 }
 
 // The only modality that is built: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}.

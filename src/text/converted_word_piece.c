@@ -1,15 +1,12 @@
 // Converts vocab.txt, the tokens of BERT and its like: one token on each line. A token's id is the number of its line,
-// from 0.
+// from 0; of several lines with the same token that of the last one. Whitespace at the end of a line, such as U+2028, is
+// no part of its token.
 #include "text/conversion.h"
 #include "text/text_lines.h"
 
 static vkf_status add_line(const vkf__text_lines *lines, const json_t *line, json_t *vocabulary)
 {
     const char *token = json_string_value(line);
-    const json_t *before = json_object_get(vocabulary, token);
-    if (before)
-        return vkf__fail(lines->host, VKF_ERROR_FORMAT, "%s: lines %ld and %zu are both '%.100s'", lines->path,
-                         (long)json_integer_value(before) + 1, lines->number, token);
     if (lines->number > VKF_TOKEN_MAX_ID)
         return vkf__fail(lines->host, VKF_ERROR_FORMAT, "%s has more lines than %ld", lines->path,
                          (long)VKF_TOKEN_MAX_ID);

@@ -153,6 +153,34 @@ static void test_lengths(void **state)
     }
 }
 
+static void test_arguments_of_from_pretrained(void **state)
+{
+    static const struct {
+        const char *text, *named; // named: NULL where it is read
+    } cases[] = {
+        {"{\"model_args\": {\"attn_implementation\": \"sdpa\"}}", NULL},
+        {"{\"model_args\": {\"torch_dtype\": \"float32\"}, \"config_args\": {\"trust_remote_code\": true}}", NULL},
+        {"{\"model_kwargs\": {\"dtype\": \"bfloat16\"}, \"processor_kwargs\": {\"padding_side\": \"left\"}}", NULL},
+        {"{\"model_args\": {\"rope_scaling\": null}, \"tokenizer_args\": {}, \"config_kwargs\": null}", NULL},
+        {"{\"model_args\": {\"attn_implementation\": \"sdpa\", \"rope_scaling\": {}}}", "model_args has rope_scaling"},
+        {"{\"tokenizer_args\": {\"model_max_length\": 7}}", "tokenizer_args has model_max_length"},
+        {"{\"tokenizer_name_or_path\": \"other\"}", "tokenizer_name_or_path is given"},
+        {"{\"query_length\": 3}", "query_length is given"},
+    };
+    const vkf__sentence_list list = {.embeds = true};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        scratch_directory *scratch = *state;
+        recording_host recording;
+        vkf__sentence_text text;
+        recording_host_init(&recording);
+        write_text(scratch, "sentence_bert_config.json", cases[i].text);
+        vkf_status status = vkf__sentence_text_load(&recording.host, scratch->path, &list, &text);
+        if (status != (cases[i].named ? VKF_ERROR_UNSUPPORTED : VKF_OK) ||
+            (cases[i].named && !strstr(recording.text, cases[i].named)))
+            fail_msg("case %zu: status %d with \"%s\"", i, status, recording.text);
+    }
+}
+
 static void test_prompts(void **state)
 {
     static const char text[] =
@@ -204,6 +232,7 @@ int main(void)
         SCRATCH_TEST(test_modules_that_are_refused),
         SCRATCH_TEST(test_a_directory_without_modules),
         SCRATCH_TEST(test_lengths),
+        SCRATCH_TEST(test_arguments_of_from_pretrained),
         SCRATCH_TEST(test_prompts),
         SCRATCH_TEST(test_no_host_memory),
     };
