@@ -20,6 +20,7 @@ typedef struct reader {
     const char *path;
     vkf__described *described;
     const json_t *root;
+    json_t *blocks, *profiles; // those that were taken, by name: another mention adds nothing
 } reader;
 
 // ---- values
@@ -223,6 +224,13 @@ static vkf_status take_block(const reader *r, const char *name)
     return VKF_OK;
 }
 
+static vkf_status remember(const reader *r, json_t *names, const char *name)
+{
+    return json_object_set_new(names, name, json_true()) == 0
+               ? VKF_OK
+               : vkf__no_memory(r->host, "the names in a description", 1, sizeof(json_t *));
+}
+
 // A profile names its blocks of capabilities; where it leaves a choice of several, the first is taken.
 static vkf_status take_blocks(const reader *r, const char *profile, const json_t *blocks)
 {
@@ -237,7 +245,10 @@ static vkf_status take_blocks(const reader *r, const char *profile, const json_t
         if (!json_is_string(name))
             return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: 'capabilities' of profile '%s' must be a list of names",
                              r->path, profile);
+        if (json_object_get(r->blocks, json_string_value(name)))
+            continue;
         VKF_RETURN_IF_ERROR(take_block(r, json_string_value(name)));
+        VKF_RETURN_IF_ERROR(remember(r, r->blocks, json_string_value(name)));
     }
     return VKF_OK;
 }
@@ -255,12 +266,14 @@ static vkf_status take_profile(const reader *r, const char *name, int depth)
         if (!json_is_string(base))
             return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: 'profiles' of profile '%s' must be a list of names",
                              r->path, name);
-        VKF_RETURN_IF_ERROR(take_profile(r, json_string_value(base), depth + 1));
+        if (!json_object_get(r->profiles, json_string_value(base)))
+            VKF_RETURN_IF_ERROR(take_profile(r, json_string_value(base), depth + 1));
     }
     const json_t *version = json_object_get(profile, "api-version");
     if (version && !take_value(VKF_MEMBER_VERSION, version, &r->described->properties.core.apiVersion))
         return refuse(r, name, "api-version", VKF_MEMBER_VERSION);
-    return take_blocks(r, name, json_object_get(profile, "capabilities"));
+    VKF_RETURN_IF_ERROR(take_blocks(r, name, json_object_get(profile, "capabilities")));
+    return remember(r, r->profiles, name);
 }
 
 static vkf_status choose_profile(const reader *r, const char *wanted, const char **out_name)
@@ -350,8 +363,11 @@ static vkf_status read_file(const vkf__host *host, const vkf_device_description_
     if (status != VKF_OK)
         return status;
     vkf__described_init(&described, host);
-    status = take_all(&(reader){host, path, &described, root}, desc->profile, out_caps);
+    const reader r = {host, path, &described, root, json_object(), json_object()};
+    status = take_all(&r, desc->profile, out_caps);
     vkf__described_finish(&described);
+    json_decref(r.blocks);
+    json_decref(r.profiles);
     json_decref(root);
     return status;
 }

@@ -334,8 +334,7 @@ static const char *more_room(const vkf_session *session, uint64_t tokens)
     bool source = vkf__facts_of(config)->encodes;
     if (tokens > config->max_target_len || (source && tokens > config->max_source_len))
         return "";
-    return ", as asked for or by default; the model has positions for more: give a larger context (--context, "
-           "max_context)";
+    return "; the model has positions for more: ask for a larger context (--context, max_context)";
 }
 
 vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <jansson.h>
+#include <time.h>
 
 #include <vkformer/vkformer.h>
 
@@ -83,6 +85,40 @@ static void test_create_refuses(void **state)
         assert_null(description);
         assert_int_equal(recording.live, 0);
     }
+}
+
+// Each block and each profile is taken once, however often it is named: 10^9 times would take minutes, and 10^6 mentions
+// of an extension 260 MB.
+static void test_mentions_cost_nothing(void **state)
+{
+    (void)state;
+    enum { MENTIONS = 1000 };
+    json_t *root = json_object(), *profiles = json_object();
+    vkf_device_description *description = NULL;
+    for (int level = 0; level < 4; level++) {
+        char name[8], base[8];
+        json_t *bases = json_array(), *blocks = json_array();
+        (void)snprintf(name, sizeof name, "p%d", level);
+        (void)snprintf(base, sizeof base, "p%d", level + 1);
+        for (int i = 0; i < MENTIONS; i++) {
+            if (level < 3)
+                json_array_append_new(bases, json_string(base));
+            json_array_append_new(blocks, json_string("c"));
+        }
+        json_object_set_new(
+            profiles, name,
+            json_pack("{s:s, s:o, s:o}", "api-version", "1.3.0", "profiles", bases, "capabilities", blocks));
+    }
+    json_object_set_new(root, "profiles", profiles);
+    json_object_set_new(root, "capabilities", json_pack("{s:{s:{s:i}}}", "c", "extensions", "VK_KHR_maintenance4", 1));
+    char *text = json_dumps(root, 0);
+    const vkf_device_description_desc desc = {.text = text, .text_bytes = strlen(text), .profile = "p0"};
+    clock_t begin = clock();
+    assert_int_equal(vkf_device_description_create(&desc, &description), VKF_OK);
+    assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
+    vkf_device_description_destroy(&description);
+    free(text);
+    json_decref(root);
 }
 
 static void test_create_needs_path_or_text(void **state)
@@ -319,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_create_refuses),
+        cmocka_unit_test(test_mentions_cost_nothing),
         cmocka_unit_test(test_create_needs_path_or_text),
         cmocka_unit_test(test_create_survives_exhausted_memory),
         cmocka_unit_test(test_absent_values_are_the_least),

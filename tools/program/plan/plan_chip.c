@@ -165,7 +165,7 @@ bool vkf_plan_list_chips(bool json)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < VKF_EMBEDDED_CHIP_COUNT; i++) {
-        json_t *root = json_loadb(vkf_embedded_chips[i].text, vkf_embedded_chips[i].bytes, 0, NULL);
+        json_t *root = json_loadb(vkf_embedded_chips[i].text, vkf_embedded_chips[i].bytes, NUMBERS, NULL);
         json_t *entry = json_object();
         vkf_json_put_string(entry, "chip", vkf_embedded_chips[i].name);
         vkf_json_put_string(entry, "device", label_of(root));
