@@ -1,6 +1,8 @@
 // Opens a model directory as loading does, and counts and matches its tensors.
 #include "model/inspection.h"
 
+#include <stdlib.h>
+
 #include "io/path.h"
 #include "model/adapter_merge.h"
 #include "model/model_directory.h"
@@ -18,13 +20,42 @@ static void count_tensors(vkf__inspection *inspection)
     }
 }
 
-// The first slot that reads a tensor; NULL when none does.
-static const vkf__weight_slot *find_slot(const vkf__weight_resolution *found, const vkf__stored_tensor *tensor)
+// A tensor that is read, and the slot that reads it.
+typedef struct reading {
+    uintptr_t tensor;
+    size_t slot;
+} reading;
+
+static int compare_readings(const void *a, const void *b)
+{
+    const reading *left = a, *right = b;
+    if (left->tensor != right->tensor)
+        return left->tensor < right->tensor ? -1 : 1;
+    return (left->slot > right->slot) - (left->slot < right->slot);
+}
+
+static int compare_tensors(const void *a, const void *b)
+{
+    const reading *left = a, *right = b;
+    return (left->tensor > right->tensor) - (left->tensor < right->tensor);
+}
+
+static void list_readings(const vkf__weight_resolution *found, reading *out_readings)
 {
     for (size_t i = 0; i < found->count; i++)
-        if (vkf__merged_base(found->stored[i]) == tensor)
-            return &found->slots[i];
-    return NULL;
+        out_readings[i] = (reading){(uintptr_t)vkf__merged_base(found->stored[i]), i};
+    qsort(out_readings, found->count, sizeof *out_readings, compare_readings);
+}
+
+// The first slot that reads a tensor; NULL when none does.
+static const vkf__weight_slot *find_slot(const vkf__weight_resolution *found, const reading *readings,
+                                         const vkf__stored_tensor *tensor)
+{
+    const reading wanted = {.tensor = (uintptr_t)tensor};
+    const reading *at = bsearch(&wanted, readings, found->count, sizeof *readings, compare_tensors);
+    while (at && at > readings && at[-1].tensor == at->tensor)
+        at--;
+    return at ? &found->slots[at->slot] : NULL;
 }
 
 static void count_blocks(vkf__inspection *inspection, const vkf__stored_tensor *tensor, const vkf__weight_slot *slot,
@@ -39,17 +70,23 @@ static void count_blocks(vkf__inspection *inspection, const vkf__stored_tensor *
 
 static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspection)
 {
+    vkf_status status = VKF_OK;
     const vkf__stored_tensor *tensor;
-    VKF_ALLOC_OR_RETURN(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
+    reading *readings = NULL;
+    VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
+    VKF_ALLOC(host, readings, inspection->found.count);
+    list_readings(&inspection->found, readings);
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
-        const vkf__weight_slot *slot = find_slot(&inspection->found, tensor);
+        const vkf__weight_slot *slot = find_slot(&inspection->found, readings, tensor);
         vkf_dtype blocks;
         if (!slot && !vkf__adapter_saved(inspection->source.adapter, inspection->source.family, tensor->name))
             inspection->unused[inspection->unused_count++] = tensor->name;
         else if (slot && vkf__stored_in_blocks(slot, tensor, &blocks))
             count_blocks(inspection, tensor, slot, blocks);
     }
-    return VKF_OK;
+fail:
+    vkf__free(host, readings);
+    return status;
 }
 
 // Takes the steps of loading up to the point where a device is needed. Without weights the configuration alone tells.
