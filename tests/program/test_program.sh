@@ -16,7 +16,7 @@ command_line() {
     expect 2 "help of nothing" help frobnicate
     expect 0 "version" --version
     expect 0 "help" --help
-    for command in info run embed inspect profile train eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
+    for command in info run embed rerank inspect profile train eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
         "bench norm" "bench permute" "bench layer" "bench backward" "bench model" "bench decode" "bench train" \
         "bench copy" "bench fma"; do
         # shellcheck disable=SC2086

@@ -23,6 +23,7 @@ static const struct command {
     {"plan", "vkformer plan", vkf_cmd_plan, "say how a model would run on a GPU that is not there, and how fast"},
     {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
     {"embed", "vkformer embed", vkf_cmd_embed, "turn texts into vectors, compare and search them"},
+    {"rerank", "vkformer rerank", vkf_cmd_rerank, "sort documents by how well they answer a query"},
     {"quantize", "vkformer quantize", vkf_cmd_quantize, "write a model with its weights in blocks of 8 or 4 bits"},
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
     {"compare", "vkformer compare", vkf_cmd_compare, "show how far the tensors of two files are apart"},

@@ -16,6 +16,7 @@ int vkf_cmd_inspect(int argc, char **argv);
 int vkf_cmd_plan(int argc, char **argv);
 int vkf_cmd_run(int argc, char **argv);
 int vkf_cmd_embed(int argc, char **argv);
+int vkf_cmd_rerank(int argc, char **argv);
 int vkf_cmd_quantize(int argc, char **argv);
 int vkf_cmd_eval(int argc, char **argv);
 int vkf_cmd_compare(int argc, char **argv);

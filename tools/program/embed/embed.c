@@ -7,6 +7,7 @@
 #include "command/model_path.h"
 #include "command/precision.h"
 #include "embed/embed_state.h"
+#include "input/text_tokens.h"
 #include "output/progress.h"
 #include "system/terminal.h"
 
@@ -27,6 +28,7 @@ enum {
     OPT_PROMPT,
     OPT_PROMPT_NAME,
     OPT_TRUNCATE_DIM,
+    OPT_CHUNK,
 };
 
 static void print_help(const void *user)
@@ -42,6 +44,10 @@ static void print_help(const void *user)
           "                       json: an array of these; npy: a NumPy array of float32\n"
           "  --out FILE           write there instead of to the standard output\n"
           "  --files              each TEXT is the path of a file, which is embedded as a whole\n"
+          "  --chunk N[,OVERLAP]  an embedding for each part of a text, of N tokens at most, special ones and the\n"
+          "                       prompt's counted; parts end between words, and each begins with up to OVERLAP\n"
+          "                       tokens of the one before (default: 0). begin and end say where in the text, in\n"
+          "                       bytes\n"
           "  --prompt-name NAME   put the model's prompt of that name in front of every text (default: the model's\n"
           "                       default_prompt_name; vkformer inspect prints the prompts)\n"
           "  --prompt TEXT        put TEXT there instead; an empty one for nothing\n"
@@ -52,7 +58,8 @@ static void print_help(const void *user)
           "                       similarities; INDEX is a file that this command wrote as jsonl\n"
           "  --top N              so many of them (default: 5)\n"
           "  --batch N            texts that run together, 1 to 1024 (default: 8)\n"
-          "  --max-len N          a longer text is cut (default: what sentence-transformers cuts at)\n"
+          "  --max-len N          a longer text is cut, of which a warning tells (default: as sentence-transformers\n"
+          "                       cuts)\n"
           "  --dtype TYPE         the model's precision on the device: f32, f16, or with its parameters\n"
           "                       alone in 16 bits f32/f16 or f32/bf16; auto (default): that of the file\n"
           "                       where the device is fast in 16 bits, else f32\n"
@@ -75,6 +82,15 @@ static bool parse_format(const char *text, vkf_embed_format *out_format)
     return false;
 }
 
+static bool parse_chunk(const char *text, vkf_embed_options *options)
+{
+    char tokens[16];
+    const char *comma = strchr(text, ',');
+    snprintf(tokens, sizeof tokens, "%.*s", comma ? (int)(comma - text) : (int)strlen(text), text);
+    return vkf_parse_u32("--chunk", tokens, 1, 1u << 20, &options->chunk) &&
+           (!comma || vkf_parse_u32("--chunk N,OVERLAP", comma + 1, 0, options->chunk - 1, &options->overlap));
+}
+
 static bool take_option(int opt, const char *value, void *user)
 {
     vkf_embed_options *options = user;
@@ -91,6 +107,8 @@ static bool take_option(int opt, const char *value, void *user)
         return vkf_parse_path("--adapter", value, &options->adapter);
     case OPT_TRUNCATE_DIM:
         return vkf_parse_u32("--truncate-dim", value, 1, 1u << 20, &options->truncate_dim);
+    case OPT_CHUNK:
+        return parse_chunk(value, options);
     case OPT_PROMPT:
         options->prompt = value;
         return true;
@@ -163,6 +181,7 @@ static const struct option long_options[] = {
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
     {"adapter", required_argument, NULL, OPT_ADAPTER},
     {"files", no_argument, NULL, OPT_FILES},
+    {"chunk", required_argument, NULL, OPT_CHUNK},
     {"output", required_argument, NULL, 'o'},
     {"out", required_argument, NULL, OPT_OUT},
     {"compare", no_argument, NULL, OPT_COMPARE},
@@ -175,8 +194,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-static vkf_status run_embedder(vkf_embedder *embedder, vkf_embed_state *state, const vkf_text *texts,
-                               uint32_t *token_counts)
+static bool run_embedder(vkf_embedder *embedder, vkf_embed_state *state, const vkf_text *texts, uint32_t *token_counts)
 {
     vkf_progress progress = vkf_progress_start("embedding");
     const vkf_embed_args args = {
@@ -192,8 +210,11 @@ static vkf_status run_embedder(vkf_embedder *embedder, vkf_embed_state *state, c
     vkf_status status = vkf_embedder_run(embedder, &args);
     vkf_progress_end(&progress);
     for (uint32_t i = 0; status == VKF_OK && i < state->count; i++)
-        state->items[i].token_count = token_counts[i];
-    return status;
+        state->parts[i].token_count = token_counts[i];
+    if (status != VKF_OK)
+        vkf_print_error("the texts cannot be embedded: %s", vkf_status_text(status));
+    return status == VKF_OK &&
+           vkf_warn_of_cut_texts(embedder, &args, "--chunk N embeds long ones in parts of N tokens");
 }
 
 static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
@@ -205,17 +226,16 @@ static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
     vkf_text *texts = calloc(state->count, sizeof *texts);
     uint32_t *token_counts = calloc(state->count, sizeof *token_counts);
     state->embeddings = calloc((size_t)state->count * state->dim, sizeof *state->embeddings);
-    bool allocated = texts && token_counts && state->embeddings;
-    vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
-    for (uint32_t i = 0; allocated && i < state->count; i++)
-        texts[i] = (vkf_text){state->items[i].text, state->items[i].size_bytes};
-    if (allocated)
-        status = run_embedder(embedder, state, texts, token_counts);
-    if (status != VKF_OK)
-        vkf_print_error("the texts cannot be embedded: %s", vkf_status_text(status));
+    bool done = texts && token_counts && state->embeddings;
+    for (uint32_t i = 0; done && i < state->count; i++)
+        texts[i] = vkf_embed_text_of(state, i);
+    if (done)
+        done = run_embedder(embedder, state, texts, token_counts);
+    else
+        vkf_print_error("memory for %u embeddings is exhausted", state->count);
     free(texts);
     free(token_counts);
-    return status == VKF_OK;
+    return done;
 }
 
 static bool show(const vkf_embed_state *state)
@@ -225,30 +245,42 @@ static bool show(const vkf_embed_state *state)
     return state->options->index_path ? vkf_embed_search(state) : vkf_embed_write(state);
 }
 
+static bool collect(vkf_embed_state *state)
+{
+    const vkf_embed_options *options = state->options;
+    bool collected = vkf_text_items_collect(&state->texts, options->arguments, options->argument_count, options->files);
+    if (collected && state->texts.count == 0)
+        vkf_print_error("there is no text to embed");
+    return collected && state->texts.count > 0;
+}
+
 static bool embed(const vkf_embed_options *options)
 {
     vkf_embed_state state = {.options = options};
     vkf_context *context = NULL;
     vkf_embedder *embedder = NULL;
-    bool done = vkf_embed_collect(&state) && vkf_open_context_aloud(&options->common, &context) == VKF_OK;
+    bool done = collect(&state) && vkf_open_context_aloud(&options->common, &context) == VKF_OK;
     if (done) {
         const vkf_embedder_desc desc = {
             .directory = options->model_directory,
             .precision = options->precision,
             .quantization = options->quantization,
             .adapter_directory = options->adapter,
-            .max_batch = options->batch > 0 || state.count >= 8 ? options->batch : state.count,
+            .max_batch =
+                options->batch > 0 || options->chunk > 0 || state.texts.count >= 8 ? options->batch : state.texts.count,
             .max_tokens = options->max_tokens,
             .truncate_dim = options->truncate_dim,
         };
         vkf_status status = vkf_embedder_create(context, &desc, &embedder);
         if (status != VKF_OK)
             vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
-        done = status == VKF_OK && embed_all(embedder, &state) && show(&state);
+        done = status == VKF_OK && vkf_embed_divide(&state, embedder) && embed_all(embedder, &state) && show(&state);
     }
     vkf_embedder_destroy(&embedder);
     vkf_context_destroy(&context);
-    vkf_embed_free(&state);
+    vkf_text_items_free(&state.texts);
+    free(state.parts);
+    free(state.embeddings);
     return done;
 }
 

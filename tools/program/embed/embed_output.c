@@ -11,6 +11,7 @@
 #include "output/visible_text.h"
 #include "system/terminal.h"
 
+#define NAME_BYTES 60    // of a text, beside its similarities
 #define NPY_ALIGNMENT 64 // of the data, as NumPy's format requires
 
 static json_t *embedding_of(const vkf_embed_state *state, uint32_t index)
@@ -27,15 +28,21 @@ static json_t *embedding_of(const vkf_embed_state *state, uint32_t index)
 
 static json_t *object_of(const vkf_embed_state *state, uint32_t index)
 {
-    const vkf_embed_item *item = &state->items[index];
+    const vkf_embed_part *part = &state->parts[index];
+    const char *file = vkf_embed_file_of(state, index);
+    const vkf_text text = vkf_embed_text_of(state, index);
     json_t *object = json_object();
-    if (item->file)
-        vkf_json_put_string(object, "file", item->file);
+    if (file)
+        vkf_json_put_string(object, "file", file);
     else
-        json_object_set_new(object, "text", json_stringn(item->text, item->size_bytes));
-    if (!item->file && !json_object_get(object, "text"))
-        json_object_set_new(object, "text", json_null()); // not valid UTF-8
-    vkf_json_put_integer(object, "tokens", item->token_count);
+        vkf_json_put_text(object, "text", text.bytes, text.size_bytes);
+    if (state->options->chunk > 0) {
+        if (!file)
+            vkf_json_put_integer(object, "index", part->text);
+        vkf_json_put_integer(object, "begin", part->begin);
+        vkf_json_put_integer(object, "end", part->end);
+    }
+    vkf_json_put_integer(object, "tokens", part->token_count);
     if (json_object_set_new(object, "embedding", embedding_of(state, index)) != 0) {
         json_decref(object);
         return NULL;
@@ -132,6 +139,22 @@ static double similarity_of(const vkf_embed_state *state, uint32_t i, uint32_t j
                                 state->embeddings + (size_t)j * state->dim, state->dim);
 }
 
+// Behind a row's numbers stands what it is of; long texts are cut.
+static void print_name(const vkf_embed_state *state, uint32_t index)
+{
+    const vkf_embed_part *part = &state->parts[index];
+    const char *file = vkf_embed_file_of(state, index);
+    vkf_text text = vkf_embed_text_of(state, index);
+    if (!file && text.size_bytes > NAME_BYTES)
+        for (text.size_bytes = NAME_BYTES; ((unsigned char)text.bytes[text.size_bytes] & 0xc0u) == 0x80u;)
+            text.size_bytes--;
+    fputs("  ", stdout);
+    vkf_print_name(file ? file : text.bytes, file ? strlen(file) : text.size_bytes);
+    if (file && state->options->chunk > 0)
+        printf(":%zu-%zu", part->begin, part->end);
+    putchar('\n');
+}
+
 bool vkf_embed_print_similarities(const vkf_embed_state *state)
 {
     for (uint32_t i = 0; i < state->count; i++) {
@@ -142,7 +165,7 @@ bool vkf_embed_print_similarities(const vkf_embed_state *state)
             else
                 vkf_print("%s%9.6f", j > 0 ? " " : "", similarity);
         }
-        putchar('\n');
+        print_name(state, i);
     }
     return vkf_flush_stdout();
 }

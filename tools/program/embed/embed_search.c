@@ -14,7 +14,7 @@
 
 typedef struct hit {
     double similarity;
-    char *name; // the entry's file or, without one, its text, which may contain zeros
+    char *name; // as name_of() says; it may contain zeros
     size_t name_bytes;
 } hit;
 
@@ -110,14 +110,24 @@ static bool read_entry(const vkf_embed_state *state, const json_t *entry, const 
     return read == state->dim;
 }
 
+// What an entry is called, released with json_decref(): its file, with the part of it that it is, or its text.
+static json_t *name_of(const json_t *entry)
+{
+    const json_t *file = json_object_get(entry, "file"), *begin = json_object_get(entry, "begin"),
+                 *end = json_object_get(entry, "end");
+    if (json_is_string(file) && json_is_integer(begin) && json_is_integer(end))
+        return json_sprintf("%s:%" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT, json_string_value(file),
+                            json_integer_value(begin), json_integer_value(end));
+    return json_incref(file ? (json_t *)file : json_object_get(entry, "text"));
+}
+
 // Compares one line of the index with every text.
 static bool rank_line(const vkf_embed_state *state, const char *line, size_t size, uint64_t number, float *values,
                       ranking *rankings)
 {
     json_error_t error;
     json_t *entry = json_loadb(line, size, JSON_ALLOW_NUL, &error);
-    const json_t *file = json_object_get(entry, "file");
-    const json_t *name = file ? file : json_object_get(entry, "text");
+    json_t *name = name_of(entry);
     bool ranked = read_entry(state, entry, name, number, values);
     for (uint32_t i = 0; ranked && i < state->count; i++) {
         double similarity =
@@ -126,6 +136,7 @@ static bool rank_line(const vkf_embed_state *state, const char *line, size_t siz
         if (!ranked)
             vkf_print_error("memory is exhausted");
     }
+    json_decref(name);
     json_decref(entry);
     return ranked;
 }
@@ -157,12 +168,12 @@ static void print_line(const char *text, size_t size_bytes)
 static bool print_rankings(const vkf_embed_state *state, const ranking *rankings)
 {
     for (uint32_t i = 0; i < state->count; i++) {
-        const vkf_embed_item *item = &state->items[i];
-        const char *name = item->file ? item->file : item->text;
+        const char *file = vkf_embed_file_of(state, i);
+        const vkf_text text = vkf_embed_text_of(state, i);
         if (state->count > 1 && i > 0)
             putchar('\n');
         if (state->count > 1)
-            print_line(name, item->file ? strlen(name) : item->size_bytes);
+            print_line(file ? file : text.bytes, file ? strlen(file) : text.size_bytes);
         for (uint32_t j = 0; j < rankings[i].count; j++) {
             const hit *h = &rankings[i].hits[j];
             if (isnan(h->similarity))

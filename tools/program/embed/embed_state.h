@@ -3,6 +3,7 @@
 #define VKF_PROGRAM_EMBED_STATE_H
 
 #include "command/options.h"
+#include "input/text_items.h"
 
 typedef enum vkf_embed_format {
     VKF_EMBED_JSONL = 0, // an object per text
@@ -18,6 +19,7 @@ typedef struct vkf_embed_options {
     bool files;
     uint32_t batch;                   // 0: not given
     uint32_t max_tokens;              // 0: not given
+    uint32_t chunk, overlap;          // tokens of a part, and what it has in common with the one before; 0: no parts
     uint32_t truncate_dim;            // 0: not given
     const char *prompt, *prompt_name; // NULL: not given
     vkf_model_precision precision;
@@ -30,27 +32,29 @@ typedef struct vkf_embed_options {
     uint32_t top;
 } vkf_embed_options;
 
-// A text, and then its embedding.
-typedef struct vkf_embed_item {
-    char *text;
-    size_t size_bytes;
-    const char *file; // NULL: the text does not come from a file
+// A text or a part of one, and then its embedding.
+typedef struct vkf_embed_part {
+    uint32_t text;     // which one
+    size_t begin, end; // in bytes of the text
     uint32_t token_count;
-} vkf_embed_item;
+} vkf_embed_part;
 
 typedef struct vkf_embed_state {
     const vkf_embed_options *options;
-    vkf_embed_item *items; // (count)
+    vkf_text_items texts;
+    vkf_embed_part *parts; // (count)
     uint32_t count, capacity;
     uint32_t dim;
     float *embeddings; // (count, dim)
     vkf_similarity similarity;
 } vkf_embed_state;
 
-// Collects the texts that the options name. False: the reason has been printed. vkf_embed_free() must follow in either
-// case.
-bool vkf_embed_collect(vkf_embed_state *state);
-void vkf_embed_free(vkf_embed_state *state);
+// Makes the parts: each text as a whole, or what --chunk divides it into. False: the reason has been printed.
+bool vkf_embed_divide(vkf_embed_state *state, const vkf_embedder *embedder);
+
+// The part's text, and what it is called: its file, or nothing.
+vkf_text vkf_embed_text_of(const vkf_embed_state *state, uint32_t part);
+const char *vkf_embed_file_of(const vkf_embed_state *state, uint32_t part);
 
 // Writes all embeddings in the chosen format, to the standard output or to the file, which is then complete or as
 // before. False: the reason has been printed.

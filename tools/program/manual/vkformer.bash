@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect plan run embed quantize eval compare bench profile tokenize train tune shaders help --help --version"
+        words="info inspect plan run embed rerank quantize eval compare bench profile tokenize train tune shaders help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -42,6 +42,7 @@ _vkformer() {
         words="table json jsonl csv md"
         [[ $command == compare || $command == shaders ]] && words="table json jsonl md"
         [[ $command == embed ]] && words="jsonl json npy"
+        [[ $command == rerank ]] && words="table json jsonl"
         [[ $command == profile ]] && words="table json csv trace html"
         ;;
     --fully-masked) words="nan zero" ;;
@@ -84,7 +85,7 @@ _vkformer() {
         --clip-norm | --eval-every | --patience | --save-every | --max-length | --max-bad-lines | --max-line-bytes | --nhead | \
         --dim-feedforward | --max-source-len | --lr | --betas | --eps | --weight-decay | --momentum | \
         --lora-rank | --lora-alpha | \
-        --prompt | --prompt-name | --truncate-dim)
+        --prompt | --prompt-name | --truncate-dim | --chunk)
         return
         ;;
     *)
@@ -115,9 +116,10 @@ _vkformer() {
                 --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"
             ;;
         embed)
-            words="$common --batch --max-len --dtype --quantize --adapter --files --output --out --compare --search --top
+            words="$common --batch --max-len --dtype --quantize --adapter --files --chunk --output --out --compare --search --top
                 --prompt --prompt-name --truncate-dim"
             ;;
+        rerank) words="$common --top --files --output --batch --max-len --dtype --quantize --adapter" ;;
         run)
             words="$common --timing --check-numbers --dump --attention --attention-of --attention-layers --attention-heads --max-len --batch --dtype --quantize --adapter --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
@@ -157,7 +159,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
     # Arguments that are directories: MODEL and CASES.
-    if [[ $current != -* && $previous != --* && ($command == run || $command == embed ||
+    if [[ $current != -* && $previous != --* && ($command == run || $command == embed || $command == rerank ||
         $command == inspect || $command == plan || $command == eval || $command == tune ||
         $previous == model || $previous == decode) ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$current")

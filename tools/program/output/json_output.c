@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command/options.h"
 #include "output/visible_text.h"
@@ -42,7 +43,12 @@ void vkf_json_put_integer(json_t *object, const char *key, uint64_t value)
 
 void vkf_json_put_string(json_t *object, const char *key, const char *value)
 {
-    json_t *string = json_string(value);
+    vkf_json_put_text(object, key, value, value ? strlen(value) : 0); // NULL becomes null
+}
+
+void vkf_json_put_text(json_t *object, const char *key, const char *text, size_t size_bytes)
+{
+    json_t *string = json_stringn(text, size_bytes);
     json_object_set_new(object, key, string ? string : json_null());
 }
 

@@ -20,6 +20,7 @@ bool vkf_write_json(const json_t *value, FILE *stream, size_t flags);
 // stands for "unknown", or not finite.
 void vkf_json_put_integer(json_t *object, const char *key, uint64_t value);
 void vkf_json_put_string(json_t *object, const char *key, const char *value);
+void vkf_json_put_text(json_t *object, const char *key, const char *text, size_t size_bytes); // may contain zeros
 void vkf_json_put_real(json_t *object, const char *key, double value);
 
 #endif

@@ -82,7 +82,8 @@ static void print_help(const void *user)
           "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"
           "\n"
           "Of encoders with a head (classification, answers, masked words):\n"
-          "  --pair TEXT             a second text beside each: the one that answers a question\n"
+          "  --pair TEXT             the second text of each pair: the one that answers a question\n"
+          "                          (for a query and documents, take vkformer rerank)\n"
           "\n",
           stdout);
     fputs("Of transformers' decoders and encoder-decoders, where what is not given is as the model's\n"
