@@ -5,8 +5,9 @@
 #include "base/shared_library.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_PATH_BYTES 4096
 
@@ -33,23 +34,37 @@ void vkf__library_close(void *library)
         (void)dlclose(library);
 }
 
+// The file that an address is mapped from, as Linux knows it. What dladdr() tells may be relative to a directory that the
+// process has left, and for a program it is what the caller called it.
+static bool mapped_file(const void *address, char *out_file, size_t capacity)
+{
+    char line[MAX_PATH_BYTES + 128];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        uintptr_t begin = 0, end = 0;
+        int path = 0;
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &path) == 2 && path > 0 &&
+            (uintptr_t)address >= begin && (uintptr_t)address < end)
+            found = snprintf(out_file, capacity, "%s", line + path) < (int)capacity;
+    }
+    if (maps)
+        (void)fclose(maps);
+    return found && out_file[0] == '/';
+}
+
 bool vkf__library_own_folder(char *out_folder, size_t capacity)
 {
     static const char inside = 0; // any object of this file
-    char program[MAX_PATH_BYTES];
-    Dl_info info;
-    if (dladdr(&inside, &info) == 0 || !info.dli_fname)
-        return false;
-    const char *file = info.dli_fname;
-    // A program goes by the name it was called by, which has no folder where the shell found it.
-    if (!strchr(file, '/')) {
-        const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
-        program[bytes > 0 ? bytes : 0] = '\0';
-        file = program;
-    }
+    char mapped[MAX_PATH_BYTES];
+    Dl_info info = {0};
+    const char *file = mapped_file(&inside, mapped, sizeof mapped)     ? mapped
+                       : dladdr(&inside, &info) != 0 && info.dli_fname ? info.dli_fname
+                                                                       : "";
     const char *slash = strrchr(file, '/');
     const size_t length = slash ? (size_t)(slash - file) : 0;
-    if (!slash || length >= capacity)
+    if (file[0] != '/' || length >= capacity) // the current directory is never asked
         return false;
     memcpy(out_folder, file, length);
     out_folder[length] = '\0';

@@ -1,5 +1,7 @@
-// try_shader_dir FOLDER: makes a context whose kernels come from the folder, says how it ended, and prints the message.
+// try_shader_dir FOLDER [DIRECTORY]: goes to the directory, makes a context whose kernels come from the folder, says how
+// it ended, and prints the message.
 #include <stdio.h>
+#include <unistd.h>
 
 #include <vkformer/vkformer.h>
 
@@ -13,6 +15,8 @@ static void print_message(void *user, vkf_severity severity, const char *text)
 int main(int argc, char **argv)
 {
     vkf_context *context = NULL;
+    if (argc > 2 && chdir(argv[2]) != 0)
+        return 1;
     const vkf_context_desc desc = {
         .shader_dir = argc > 1 ? argv[1] : NULL, .message = print_message, .min_severity = VKF_SEVERITY_ERROR};
     const vkf_status status = vkf_context_create(&desc, &context);

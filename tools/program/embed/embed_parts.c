@@ -1,5 +1,5 @@
-// vkformer embed --chunk: divides texts into parts of a number of tokens. What a part is embedded as, is its text alone:
-// the tokens of a part are counted as the embedder will make them, which need not be those that it has within the text.
+// vkformer embed --chunk: divides texts into parts of a number of tokens. A part's tokens are those of its text alone,
+// as the embedder will make them, which need not be those that it has within the whole.
 #include <stdlib.h>
 #include <string.h>
 

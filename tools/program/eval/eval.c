@@ -52,7 +52,8 @@ static void print_help(const void *user)
           "  --only KIND          leave out cases of other kinds; KIND is one of\n",
           stdout);
     for (size_t i = 0; i < vkf__eval_kind_count; i++)
-        vkf_print("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name, i % 4 == 3 ? "\n" : "");
+        vkf_print("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name,
+                  i % 4 == 3 ? "\n" : "");
     fputs("\n" VKF_COMMON_HELP, stdout);
 }
 
