@@ -1,4 +1,4 @@
-// Translates Oniguruma's dialect to PCRE2's, and searches with bounded steps and memory.
+// Searches by PCRE2 with bounded steps and memory.
 #include "text/pattern.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@
 #include <pcre2.h>
 
 #include "text/code_point.h"
+#include "text/expression.h"
 
 #define MAX_STEPS 100000000u // of one search; ten times PCRE2's own default
 
@@ -16,6 +17,7 @@ struct vkf__pattern {
     pcre2_match_context *limits;
     pcre2_code *code; // NULL: a plain string
     bool compiled;    // to machine code
+    vkf__expression expression;
     char *literal;
     size_t literal_bytes;
 };
@@ -30,99 +32,33 @@ static void release(void *memory, void *host)
     vkf__free(host, memory);
 }
 
-// What PCRE2 reads differently from Oniguruma, as the inside of a class. \s: PCRE2's includes U+180E. \w: PCRE2's lacks
-// marks. \h: a hexadecimal digit in Oniguruma, a horizontal space in PCRE2.
-static const struct translated {
-    char letter;
-    const char *members;
-} translations[] = {
-    {'s', "\\t-\\r\\x{85}\\p{Z}"},
-    {'w', "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}"
-          "\\x{1f170}-\\x{1f189}"},
-    {'h', "0-9A-Fa-f"},
-};
-
-// Writes to `out` at *length; only counts when `out` is NULL.
-static void append(char *out, size_t *length, const char *text, size_t bytes)
+static vkf_status no_memory(const vkf__pattern *pattern)
 {
-    if (out)
-        memcpy(out + *length, text, bytes);
-    *length += bytes;
+    return vkf__fail(pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a regular expression");
 }
 
-// Writes the translation of an escaped letter. False when the letter stays as it is.
-static bool append_translation(char *out, size_t *length, char letter, bool in_class)
-{
-    for (size_t i = 0; i < sizeof translations / sizeof *translations; i++) {
-        const struct translated *row = &translations[i];
-        bool negated = letter == row->letter - 'a' + 'A';
-        if ((letter != row->letter && !negated) || (negated && in_class))
-            continue;
-        if (!in_class)
-            append(out, length, negated ? "[^" : "[", negated ? 2 : 1);
-        append(out, length, row->members, strlen(row->members));
-        if (!in_class)
-            append(out, length, "]", 1);
-        return true;
-    }
-    return false;
-}
-
-// Writes the expression in PCRE2's dialect. False where a class has an operation that PCRE2 10.42 lacks.
-static bool translate(const char *expression, char *out, size_t *out_length)
-{
-    size_t length = 0;
-    bool in_class = false;
-    for (const char *c = expression; *c; c++) {
-        if (*c == '\\' && c[1]) {
-            if (!append_translation(out, &length, c[1], in_class))
-                append(out, &length, c, 2);
-            c++;
-            continue;
-        }
-        if (in_class && ((c[0] == '&' && c[1] == '&') || (*c == '[' && c[1] != ':')))
-            return false;
-        if (in_class && *c == '[') { // [:alpha:] and its like
-            const char *end = strstr(c, ":]");
-            size_t bytes = end ? (size_t)(end - c) + 2 : 1;
-            append(out, &length, c, bytes);
-            c += bytes - 1;
-            continue;
-        }
-        bool opens = !in_class && *c == '[';
-        in_class = in_class ? *c != ']' : opens;
-        append(out, &length, c, 1);
-        if (opens && c[1] == '^')
-            append(out, &length, ++c, 1);
-        if (opens && c[1] == ']') // directly after '[' it does not end the class
-            append(out, &length, ++c, 1);
-    }
-    *out_length = length;
-    return true;
-}
-
-static vkf_status compile(vkf__pattern *pattern, const char *where, const char *expression, size_t length)
+static vkf_status compile(vkf__pattern *pattern, const char *where, const char *expression)
 {
     int error = 0;
     size_t place = 0;
     pcre2_compile_context *context = pcre2_compile_context_create(pattern->memory);
     if (!context)
-        return vkf__fail(pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a regular expression");
-    // In Ruby, '^' and '$' match at lines.
-    pattern->code =
-        pcre2_compile((PCRE2_SPTR)expression, length, PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &place, context);
+        return no_memory(pattern);
+    pattern->code = pcre2_compile((PCRE2_SPTR)pattern->expression.text, pattern->expression.bytes,
+                                  pattern->expression.plain ? PCRE2_UTF : 0, &error, &place, context);
     pcre2_compile_context_free(context);
     if (!pattern->code && error == PCRE2_ERROR_HEAP_FAILED)
-        return vkf__fail(pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a regular expression");
+        return no_memory(pattern);
     if (!pattern->code) {
         char reason[160] = "";
         pcre2_get_error_message(error, (PCRE2_UCHAR *)reason, sizeof reason);
-        return vkf__fail(pattern->host, VKF_ERROR_FORMAT,
-                         "%s: the regular expression '%.200s' is wrong at byte %zu: %s", where, expression, place,
-                         reason);
+        return vkf__fail(pattern->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: PCRE2 cannot run the regular expression '%.200s': %s", where, expression, reason);
     }
     // If there is no JIT compiler for this processor, the interpreter does the same work.
     pattern->compiled = pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE) == 0;
+    vkf__free(pattern->host, pattern->expression.text);
+    pattern->expression.text = NULL;
     return VKF_OK;
 }
 
@@ -140,29 +76,21 @@ vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const c
 {
     vkf_status status = VKF_OK;
     vkf__pattern *pattern = NULL;
-    char *translated = NULL;
-    size_t length = 0;
-    if (!translate(expression, NULL, &length))
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                         "%s: the regular expression '%.200s' combines classes, which is not supported", where,
-                         expression);
     VKF_TRY(create(host, &pattern));
-    VKF_ALLOC(host, translated, length + 1);
-    translate(expression, translated, &length);
+    VKF_TRY(vkf__expression_translate(host, where, expression, &pattern->expression));
     // PCRE2 hands this pointer back unchanged, and the host is only read.
     pattern->memory = pcre2_general_context_create(allocate, release, (void *)(uintptr_t)host);
     pattern->limits = pattern->memory ? pcre2_match_context_create(pattern->memory) : NULL;
     if (!pattern->limits) {
-        status = vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a regular expression");
+        status = no_memory(pattern);
         goto fail;
     }
     pcre2_set_match_limit(pattern->limits, MAX_STEPS);
     pcre2_set_heap_limit(pattern->limits, VKF_PATTERN_MAX_BYTES / 1024);
-    VKF_TRY(compile(pattern, where, translated, length));
+    VKF_TRY(compile(pattern, where, expression));
     *out_pattern = pattern;
     pattern = NULL;
 fail:
-    vkf__free(host, translated);
     vkf__pattern_destroy(&pattern);
     return status;
 }
@@ -190,51 +118,115 @@ void vkf__pattern_destroy(vkf__pattern **pattern)
     pcre2_code_free(old->code);
     pcre2_match_context_free(old->limits);
     pcre2_general_context_free(old->memory);
+    vkf__expression_free(old->host, &old->expression);
     vkf__free(old->host, old->literal);
     vkf__free(old->host, old);
     *pattern = NULL;
 }
 
+// What a search by PCRE2 has: the letters of the text, and how far the matches have been found in it.
+typedef struct seen_text {
+    pcre2_match_data *match;
+    const uint8_t *letters; // a byte for each code point, or the text itself
+    size_t length;
+    uint8_t *memory;
+    size_t capacity;
+    size_t letter_at, byte_at; // the same place in both
+    bool mapped;               // the text of this search has been
+    bool gave_up_compiled;
+} seen_text;
+
 vkf_status vkf__pattern_search_begin(const vkf__pattern *pattern, vkf__pattern_search *out_search)
 {
+    vkf_status status = VKF_OK;
+    seen_text *subject = NULL;
     *out_search = (vkf__pattern_search){.pattern = pattern, .last_end = SIZE_MAX};
     if (!pattern->code)
         return VKF_OK;
-    out_search->data = pcre2_match_data_create(1, pattern->memory);
-    if (out_search->data)
-        return VKF_OK;
-    return vkf__fail(pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory to search for a pattern");
+    VKF_ALLOC(pattern->host, subject, 1);
+    subject->match = pcre2_match_data_create(1, pattern->memory);
+    if (!subject->match) {
+        status = no_memory(pattern);
+        goto fail;
+    }
+    out_search->subject = subject;
+    return VKF_OK;
+fail:
+    vkf__free(pattern->host, subject);
+    return status;
 }
 
 void vkf__pattern_search_text(vkf__pattern_search *search, const char *text, size_t text_bytes)
 {
+    seen_text *subject = search->subject;
     search->text = text;
     search->text_bytes = text_bytes;
     search->at = 0;
     search->last_end = SIZE_MAX;
+    if (subject)
+        subject->mapped = false;
 }
 
 void vkf__pattern_search_end(vkf__pattern_search *search)
 {
-    pcre2_match_data_free(search->data);
-    search->data = NULL;
+    seen_text *subject = search->subject;
+    if (!subject)
+        return;
+    pcre2_match_data_free(subject->match);
+    vkf__free(search->pattern->host, subject->memory);
+    vkf__free(search->pattern->host, subject);
+    search->subject = NULL;
+}
+
+// Writes the letters of the text's code points.
+static vkf_status map_text(const vkf__pattern_search *search, seen_text *subject)
+{
+    const vkf__pattern *pattern = search->pattern;
+    const vkf__code_alphabet *alphabet = &pattern->expression.alphabet;
+    subject->letter_at = subject->byte_at = 0;
+    subject->mapped = true;
+    subject->letters = (const uint8_t *)search->text;
+    subject->length = search->text_bytes;
+    if (pattern->expression.plain)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(pattern->host, (void **)&subject->memory, 1, 0, &subject->capacity, search->text_bytes));
+    size_t length = 0;
+    for (size_t at = 0; at < search->text_bytes; at += vkf__utf8_bytes(search->text + at))
+        subject->memory[length++] = vkf__code_letter(alphabet, vkf__utf8_read(search->text + at));
+    subject->letters = subject->memory;
+    subject->length = length;
+    return VKF_OK;
 }
 
 // Searches once, from search->at on; returns PCRE2's result.
-static int match_once(vkf__pattern_search *search)
+static int match_once(const vkf__pattern_search *search, seen_text *subject)
 {
     const vkf__pattern *pattern = search->pattern;
-    PCRE2_SPTR text = (PCRE2_SPTR)search->text;
-    if (pattern->compiled && !search->gave_up_compiled) {
-        int result = pcre2_jit_match(pattern->code, text, search->text_bytes, search->at, PCRE2_NO_UTF_CHECK,
-                                     search->data, pattern->limits);
+    if (pattern->compiled && !subject->gave_up_compiled) {
+        int result = pcre2_jit_match(pattern->code, subject->letters, subject->length, search->at, PCRE2_NO_UTF_CHECK,
+                                     subject->match, pattern->limits);
         if (result != PCRE2_ERROR_JIT_STACKLIMIT)
             return result;
         // The compiled code ran out of stack; the interpreter keeps its state on the heap.
-        search->gave_up_compiled = true;
+        subject->gave_up_compiled = true;
     }
-    return pcre2_match(pattern->code, text, search->text_bytes, search->at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                       search->data, pattern->limits);
+    return pcre2_match(pattern->code, subject->letters, subject->length, search->at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+                       subject->match, pattern->limits);
+}
+
+// The byte of the text at which a letter's code point begins. Matches come one behind the other.
+static size_t byte_of(const vkf__pattern_search *search, seen_text *subject, size_t letter)
+{
+    if (subject->length == search->text_bytes)
+        return letter;
+    if (letter < subject->letter_at)
+        subject->letter_at = subject->byte_at = 0;
+    while (subject->letter_at < letter) {
+        subject->byte_at += vkf__utf8_bytes(search->text + subject->byte_at);
+        subject->letter_at++;
+    }
+    return subject->byte_at;
 }
 
 static bool next_literal(vkf__pattern_search *search, size_t *out_begin, size_t *out_end)
@@ -262,12 +254,13 @@ static bool next_literal(vkf__pattern_search *search, size_t *out_begin, size_t 
     return false;
 }
 
-static vkf_status next_expression(vkf__pattern_search *search, bool *out_found, size_t *out_begin, size_t *out_end)
+static vkf_status next_expression(vkf__pattern_search *search, seen_text *subject, bool *out_found, size_t *out_begin,
+                                  size_t *out_end)
 {
-    int result = match_once(search);
+    int result = match_once(search, subject);
     *out_found = result >= 0;
     if (result >= 0) {
-        const size_t *places = pcre2_get_ovector_pointer(search->data);
+        const size_t *places = pcre2_get_ovector_pointer(subject->match);
         // A lookbehind with \K may report that a match begins behind its end.
         *out_begin = places[0] < search->at ? search->at : places[0];
         *out_end = places[1] < *out_begin ? *out_begin : places[1];
@@ -276,7 +269,7 @@ static vkf_status next_expression(vkf__pattern_search *search, bool *out_found, 
     if (result == PCRE2_ERROR_NOMATCH)
         return VKF_OK;
     if (result == PCRE2_ERROR_NOMEMORY)
-        return vkf__fail(search->pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory to search for a pattern");
+        return no_memory(search->pattern);
     char reason[160] = "";
     pcre2_get_error_message(result, (PCRE2_UCHAR *)reason, sizeof reason);
     return vkf__fail(search->pattern->host, VKF_ERROR_TOO_LARGE,
@@ -285,21 +278,30 @@ static vkf_status next_expression(vkf__pattern_search *search, bool *out_found, 
 
 vkf_status vkf__pattern_next(vkf__pattern_search *search, bool *out_found, size_t *out_begin, size_t *out_end)
 {
+    seen_text *subject = search->subject;
     *out_found = false;
-    while (search->at <= search->text_bytes) {
+    if (subject && !subject->mapped)
+        VKF_RETURN_IF_ERROR(map_text(search, subject));
+    size_t length = subject ? subject->length : search->text_bytes;
+    bool letters = subject && !search->pattern->expression.plain;
+    while (search->at <= length) {
         vkf_status status = VKF_OK;
-        if (search->pattern->code)
-            status = next_expression(search, out_found, out_begin, out_end);
+        if (subject)
+            status = next_expression(search, subject, out_found, out_begin, out_end);
         else
             *out_found = next_literal(search, out_begin, out_end);
         if (status != VKF_OK || !*out_found)
             return status;
         if (*out_begin != *out_end || *out_end != search->last_end) {
             search->at = search->last_end = *out_end;
+            if (letters) {
+                *out_begin = byte_of(search, subject, *out_begin);
+                *out_end = byte_of(search, subject, *out_end);
+            }
             return VKF_OK;
         }
         *out_found = false;
-        search->at += search->at < search->text_bytes ? vkf__utf8_bytes(search->text + search->at) : 1;
+        search->at += search->at < length && !letters ? vkf__utf8_bytes(search->text + search->at) : 1;
     }
     return VKF_OK;
 }

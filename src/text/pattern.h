@@ -1,4 +1,4 @@
-// Regular expressions as tokenizer files write them (Oniguruma's Ruby dialect), through PCRE2; and plain strings.
+// Regular expressions as tokenizer files write them (Oniguruma's own dialect), through PCRE2; and plain strings.
 #ifndef VKF_TEXT_PATTERN_H
 #define VKF_TEXT_PATTERN_H
 
@@ -9,8 +9,8 @@
 
 typedef struct vkf__pattern vkf__pattern;
 
-// `where` names file and key in messages. Statuses: FORMAT (the expression is wrong, and where), UNSUPPORTED (PCRE2
-// would read it differently), OUT_OF_HOST_MEMORY.
+// `where` names file and key in messages. Statuses: FORMAT (the expression is wrong, and where), UNSUPPORTED (which part
+// of it is not read: text/expression.h), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const char *expression,
                                               vkf__pattern **out_pattern);
 VKF_MUST_CHECK vkf_status vkf__pattern_create_literal(const vkf__host *host, const char *text,
@@ -22,10 +22,9 @@ typedef struct vkf__pattern_search {
     const vkf__pattern *pattern;
     const char *text;
     size_t text_bytes;
-    size_t at;
+    size_t at;       // of the text's bytes, or of the letters that an expression sees
     size_t last_end; // of the last match, or SIZE_MAX
-    void *data;      // PCRE2's
-    bool gave_up_compiled;
+    void *subject;   // of an expression
 } vkf__pattern_search;
 
 // `text` is valid UTF-8. Call vkf__pattern_search_end() afterwards, on failure too. Before that, the search can begin

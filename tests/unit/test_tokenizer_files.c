@@ -51,9 +51,9 @@ static const refusal refusals[] = {
          WORDS,
          ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}"),
      VKF_ERROR_FORMAT, "regular expression '('"},
-    {TOKENIZER(WORDS, ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"[a&&b]\"}, \"behavior\":"
+    {TOKENIZER(WORDS, ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\\\\X\"}, \"behavior\":"
                       "\"Isolated\"}"),
-     VKF_ERROR_UNSUPPORTED, "combines classes"},
+     VKF_ERROR_UNSUPPORTED, "a boundary of text segments"},
     {TOKENIZER(WORDS,
                ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"String\": \"a\"}, \"behavior\": \"Eaten\"}"),
      VKF_ERROR_UNSUPPORTED, "MergedWithNext"},
