@@ -29,17 +29,20 @@ static vkf_status read_facts(const vkf__host *host, const char *directory, model
     vkf_status status = VKF_OK;
     vkf__host quiet = *host; // whoever loads the model warns of it
     vkf__model_source source = {0};
+    vkf__model_place place = {0};
     vkf__sentence_list list = {0};
     quiet.min_severity = VKF_SEVERITY_ERROR;
-    VKF_TRY(vkf__model_directory_load(&quiet, directory, &source));
+    VKF_TRY(vkf__model_place_find(&quiet, directory, NULL, &place));
+    VKF_TRY(vkf__model_place_load(&quiet, &place, &source));
     const vkf_head asked = source.config.head;
-    VKF_TRY(vkf__model_source_open(&quiet, directory, &source));
+    VKF_TRY(vkf__model_place_open(&quiet, &place, &source));
     if (vkf__facts_of(&source.config)->pools)
-        VKF_TRY(vkf__sentence_list_load(&quiet, directory, &list));
+        VKF_TRY(vkf__sentence_list_load(&quiet, place.modules, &list));
     *out_facts = (model_facts){host,  directory,     source.config,
                                asked, source.family, list.embeds && source.config.head == VKF_HEAD_NONE};
 fail:
     vkf__model_source_close(&source);
+    vkf__model_place_free(host, &place);
     return status;
 }
 
