@@ -124,6 +124,21 @@ static void read_classes(const vkf__host *host, const char *path)
     }
 }
 
+// A run that is gone on with has them all, and what it has is no other than what it had.
+static void continue_config(const vkf__host *host, const char *path, json_t *written)
+{
+    vkf_train_config config;
+    vkf_train_config_init(host, &config);
+    json_object_del(written, "output");
+    for (int time = 0; time < 2; time++) {
+        FUZZ_CHECK(vkf_train_config_continue(&config, path) == VKF_OK);
+        json_t *continued = vkf_train_config_json(&config);
+        FUZZ_CHECK(json_equal(written, continued));
+        json_decref(continued);
+    }
+    vkf_train_config_free(&config);
+}
+
 // Settings that are taken are the same when they are written and read again.
 static void read_config(const vkf__host *host, const char *path)
 {
@@ -143,6 +158,7 @@ static void read_config(const vkf__host *host, const char *path)
         FUZZ_CHECK(json_equal(written, written_again));
         json_decref(written_again);
         free(text);
+        continue_config(host, other, written);
         status = vkf_train_config_check(&config);
         FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_INVALID_ARGUMENT);
     }

@@ -214,8 +214,9 @@ vkf_status vkf_examples_get(vkf_examples *examples, uint32_t index, const vkf_ex
     if (line.too_long || hash_of(&line) != examples->lines[index].hash)
         return vkf__fail(examples->host, VKF_ERROR_FILE, "%s, line %" PRIu64 ": is not what it was when the run began",
                          place.path, place.line);
-    const vkf_status status = vkf_example_parse(line.text, line.size_bytes, examples->kind,
-                                                vkf_example_is_json(vkf__file_path(file->file)), &examples->current, problem);
+    const vkf_status status =
+        vkf_example_parse(line.text, line.size_bytes, examples->kind, vkf_example_is_json(vkf__file_path(file->file)),
+                          &examples->current, problem);
     if (status != VKF_OK) // of lines that are broken there is no index
         return vkf__fail(examples->host, status, "%s, line %" PRIu64 ": no host memory for it", place.path, place.line);
     *out_example = &examples->current;

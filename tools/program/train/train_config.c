@@ -231,9 +231,9 @@ vkf_status vkf_train_config_load(vkf_train_config *config, const char *path)
 static bool is_fixed(vkf_train_key key)
 {
     const vkf_train_row *row = &vkf_train_rows[key];
-    return key == VKF_TRAIN_MODEL || key == VKF_TRAIN_TOKENIZER || key == VKF_TRAIN_PARAMETERS ||
-           key == VKF_TRAIN_OPTIMIZER || key == VKF_TRAIN_SEED || strcmp(row->section, "new_model") == 0 ||
-           strcmp(row->section, "lora") == 0;
+    return key == VKF_TRAIN_MODEL || key == VKF_TRAIN_TOKENIZER || key == VKF_TRAIN_TASK ||
+           key == VKF_TRAIN_PARAMETERS || key == VKF_TRAIN_OPTIMIZER || key == VKF_TRAIN_SEED ||
+           strcmp(row->section, "new_model") == 0 || strcmp(row->section, "lora") == 0;
 }
 
 // A directory may be called otherwise, or have moved.

@@ -338,8 +338,8 @@ static void say_best(const vkf_train_run *run)
     if (!vkf__training_is_there(output, VKF_TRAIN_BEST) || vkf_train_path(run, VKF_TRAIN_BEST, &path) != VKF_OK)
         return;
     if (vkf__checkpoint_read_state(run->host, path, &best) == VKF_OK)
-        printf("%s is that of step %" PRIu64 ", with the smallest loss of held-out examples, %.6f\n", path,
-               best.best_step, best.best);
+        vkf_print("%s is that of step %" PRIu64 ", with the smallest loss of held-out examples, %.6f\n", path,
+                  best.best_step, best.best);
     vkf__free(run->host, path);
 }
 
@@ -355,6 +355,9 @@ static void say_how_it_ended(const vkf_train_run *run, bool done)
         vkf_print_warning("the training ended at step %" PRIu64 " of %" PRIu64 "; %s/step-%" PRIu64
                           " is its last checkpoint, from which --resume goes on",
                           step, run->total_steps, output, run->saved_step);
+    else
+        vkf_print_warning("the training ended at step %" PRIu64 " of %" PRIu64 ", and there is no checkpoint", step,
+                          run->total_steps);
     say_best(run);
 }
 
