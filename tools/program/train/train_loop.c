@@ -81,7 +81,7 @@ static void show_progress(loop *l, const vkf_train_log_line *line)
     if (l->progress.terminal || (l->told_ms > 0 && now_ms - l->told_ms < TOLD_EVERY_MS))
         return;
     l->told_ms = now_ms;
-    printf("step %" PRIu64 " of %" PRIu64 ": %s\n", line->step, l->run->total_steps, text);
+    vkf_print("step %" PRIu64 " of %" PRIu64 ": %s\n", line->step, l->run->total_steps, text);
     (void)vkf_flush_stdout();
 }
 
