@@ -41,8 +41,8 @@ typedef struct vkf_train_log {
 } vkf_train_log;
 
 // Opens the log of a run that is resumed after `resumed_step`, and drops the lines of later steps, which will come
-// again, and broken lines, after a warning; 0 begins a new log. Statuses: FILE, OUT_OF_HOST_MEMORY. The host must
-// outlive the log.
+// again, and broken lines, after a warning; 0 begins a new log. Statuses: FILE, FORMAT (as vkf_line_file_read()),
+// OUT_OF_HOST_MEMORY. The host must outlive the log.
 VKF_MUST_CHECK vkf_status vkf_train_log_open(const vkf__host *host, const char *path, uint64_t resumed_step,
                                              vkf_train_log *out_log);
 // Status FILE.
@@ -51,7 +51,8 @@ VKF_MUST_CHECK vkf_status vkf_train_log_write(vkf_train_log *log, const vkf_trai
 void vkf_train_log_close(vkf_train_log *log);
 
 // Reads a whole log, but for broken lines, of which a warning tells; the last line may be cut, as a killed run leaves
-// it. The caller releases *out_lines (out_count) with vkf__free(). Statuses: FILE, OUT_OF_HOST_MEMORY.
+// it. The caller releases *out_lines (out_count) with vkf__free(). Statuses: FILE, FORMAT (as vkf_line_file_read()),
+// OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_train_log_read(const vkf__host *host, const char *path, vkf_train_log_line **out_lines,
                                              size_t *out_count);
 

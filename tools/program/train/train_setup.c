@@ -16,7 +16,8 @@ static const char *const head_patterns[] = {"classifier*", "pre_classifier*",  "
 
 // ---- the model
 
-// Where training begins, unless that is the user's model: in the run's directory, which a check of gradients leaves alone.
+// Where training begins, unless that is the user's model: in the run's directory, which a check of gradients leaves
+// alone.
 static vkf_status find_place(vkf_train_run *run)
 {
     vkf__free(run->host, run->start);

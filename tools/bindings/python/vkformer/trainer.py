@@ -111,7 +111,7 @@ class Trainer(Owner):
             self._log.check(lib.vkf_trainer_save_adapter(self._handle, path_bytes(directory)))
 
     def resume(self, directory: Path) -> None:
-        """Goes on from what save() wrote, bit by bit."""
+        """Goes on from what save() wrote, bit by bit. What is refused changes nothing."""
         with self._turn:
             self._log.check(lib.vkf_trainer_resume(self._handle, path_bytes(directory)))
 
