@@ -413,6 +413,7 @@ static void test_train_config_refuses_another_run(void **state)
         {VKF_TRAIN_MODEL, "other", "'model' (--model) is another than in "},
         {VKF_TRAIN_SEED, "2", "which has 9007199254740993: "},
         {VKF_TRAIN_PARAMETERS, "all", "which has \"lora\": "},
+        {VKF_TRAIN_TASK, "continue", "which has \"complete\": "},
         {VKF_TRAIN_OPTIMIZER, "sgd", "'optimizer.name' (--optimizer) is another"},
         {VKF_TRAIN_LORA_RANK, "5", "'lora.rank' (--lora-rank) is another"},
         {VKF_TRAIN_LORA_ALPHA, "31", "'lora.alpha' (--lora-alpha) is another"},
