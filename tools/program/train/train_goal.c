@@ -21,7 +21,8 @@ typedef struct model_facts {
     vkf_model_config config; // its head is the one that the file has
     vkf_head asked;          // the one that config.json asks for
     const vkf__family *family;
-    bool embeds; // a modules.json says so, and there is no head
+    bool embeds;  // a modules.json says so, and there is no head
+    bool adapted; // the directory has an adapter
 } model_facts;
 
 static vkf_status read_facts(const vkf__host *host, const char *directory, model_facts *out_facts)
@@ -38,8 +39,15 @@ static vkf_status read_facts(const vkf__host *host, const char *directory, model
     VKF_TRY(vkf__model_place_open(&quiet, &place, &source));
     if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(vkf__sentence_list_load(&quiet, place.modules, &list));
-    *out_facts = (model_facts){host,  directory,     source.config,
-                               asked, source.family, list.embeds && source.config.head == VKF_HEAD_NONE};
+    *out_facts = (model_facts){
+        .host = host,
+        .directory = directory,
+        .config = source.config,
+        .asked = asked,
+        .family = source.family,
+        .embeds = list.embeds && source.config.head == VKF_HEAD_NONE,
+        .adapted = place.adapter != NULL,
+    };
 fail:
     vkf__model_source_close(&source);
     vkf__model_place_free(host, &place);
@@ -241,6 +249,11 @@ static vkf_status find_head(const model_facts *f, const vkf_train_config *config
     const vkf_head head = tags ? VKF_HEAD_TOKEN_CLASSIFICATION : VKF_HEAD_SEQUENCE_CLASSIFICATION;
     if ((!tags && goal->task != VKF_TASK_CLASSIFY) || f->config.head == head)
         return VKF_OK;
+    if (f->adapted)
+        return vkf__fail(f->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: an adapter is added to the model, which gets a new head: write the merged model first, "
+                         "with vkformer quantize --type same",
+                         f->directory);
     goal->drawn = head;
     VKF_RETURN_IF_ERROR(
         vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS, &goal->classes));
