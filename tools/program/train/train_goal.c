@@ -142,6 +142,26 @@ static vkf_status task_of_decoder(const model_facts *f, const vkf_train_config *
     return VKF_OK;
 }
 
+// Words that come again stand for classes, and who trains an embedding on them believes otherwise.
+static vkf_status check_partners(const model_facts *f, const vkf_train_config *config)
+{
+    vkf__host silent = *f->host;
+    vkf_train_classes classes;
+    bool texts = false;
+    silent.message = NULL;
+    const vkf_status status = vkf_train_classes_read(&silent, config, VKF_EXAMPLE_CLASS, &classes);
+    for (uint32_t i = 0; i < classes.count; i++)
+        texts = texts || strchr(classes.names[i], ' ');
+    const uint32_t count = classes.count, examples = classes.examples;
+    vkf_train_classes_free(f->host, &classes);
+    if (status != VKF_OK || texts || count == examples)
+        return VKF_OK;
+    return vkf__fail(f->host, VKF_ERROR_FORMAT,
+                     "%s: %u words behind the tabs of %u lines look like classes, and %s learns which texts belong "
+                     "together: say 'task' (--task) \"classify\", which gives it a new head, or \"embed\"",
+                     config->train.items[0], count, examples, f->directory);
+}
+
 static vkf_status task_of_encoder(const model_facts *f, const vkf_train_config *config, const vkf_train_look *look,
                                   vkf_train_task *out_task)
 {
@@ -163,7 +183,7 @@ static vkf_status task_of_encoder(const model_facts *f, const vkf_train_config *
             "%s: texts alone teach nothing to %s, which has no head for masked words: give lines TEXT <tab> "
             "LABEL, or WORD WORD <tab> LABEL LABEL",
             config->train.items[0], f->directory);
-    return VKF_OK;
+    return *out_task == VKF_TASK_EMBED && look->columns ? check_partners(f, config) : VKF_OK;
 }
 
 static vkf_status find_task(const model_facts *f, const vkf_train_config *config, vkf_train_task *out_task)
