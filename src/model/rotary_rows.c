@@ -214,6 +214,22 @@ static const json_t *parameters_of(const json_t *root, const char *layer_type)
     return json_is_object(parameters) ? parameters : NULL;
 }
 
+// A family that rotates a part of each head has a key for it. In transformers the others rotate whole heads: whatever
+// partial_rotary_factor says where the kind is "default", while other kinds fail there.
+static vkf_status check_part(const vkf__host *host, const char *path, const vkf__family *family, rope_config *rope)
+{
+    if (family->keys.rotary_part)
+        return VKF_OK;
+    if (strcmp(rope->type, "default") == 0)
+        rope->part = family->rotary_part;
+    if (rope->part == family->rotary_part)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                     "%s: partial_rotary_factor is %g with rope_type \"%s\", and this family rotates whole heads: take "
+                     "it out of the rope parameters",
+                     path, (double)rope->part, rope->type);
+}
+
 static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
                             bool windowed, const vkf_model_config *config, rope_config *out)
 {
@@ -247,6 +263,7 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
     if (vkf__json_has(r.parameters, "original_max_position_embeddings"))
         VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, r.parameters, "original_max_position_embeddings", 1, VKF_MAX_LEN,
                                           &r.original_len));
+    VKF_RETURN_IF_ERROR(check_part(host, path, family, &r));
     VKF_RETURN_IF_ERROR(read_longrope_length(host, path, root, len, &r));
     if (!(r.theta > 1.0f) || !(r.part > 0.0f && r.part <= 1.0f))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: theta of the rotary embedding is %g and its part of a head %g",

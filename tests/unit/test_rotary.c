@@ -16,24 +16,30 @@
 
 #define HALF 8 // of the 16 elements of a head
 
-// Loads a small Llama whose rope_scaling is that, and whose max_position_embeddings is `positions`.
-static vkf_status load(scratch_directory *scratch, const char *scaling, int positions, recording_host *recording,
-                       vkf_model_config *out_config)
+// Loads a small model whose rope_scaling is that, and whose max_position_embeddings is `positions`.
+static vkf_status load_kind(scratch_directory *scratch, const char *kind, const char *scaling, int positions,
+                            recording_host *recording, vkf_model_config *out_config)
 {
     char text[1024];
     const vkf__family *family = NULL;
     (void)snprintf(
         text, sizeof text,
-        "{\"model_type\": \"llama\", \"hidden_size\": 32, \"num_attention_heads\": 2, \"num_key_value_heads\": 1,"
+        "{\"model_type\": \"%s\", \"hidden_size\": 32, \"num_attention_heads\": 2, \"num_key_value_heads\": 1,"
         " \"intermediate_size\": 44, \"num_hidden_layers\": 1, \"hidden_act\": \"silu\", \"vocab_size\": 10,"
         " \"max_position_embeddings\": %d, \"rms_norm_eps\": 1e-5, \"rope_theta\": 10000.0,"
         " \"rope_scaling\": %s}",
-        positions, scaling);
+        kind, positions, scaling);
     recording_host_init(recording);
     vkf_status status = vkf__config_load(&recording->host, scratch_write(scratch, "config.json", text, strlen(text)),
                                          out_config, &family);
     assert_int_equal(recording->live, 0);
     return status;
+}
+
+static vkf_status load(scratch_directory *scratch, const char *scaling, int positions, recording_host *recording,
+                       vkf_model_config *out_config)
+{
+    return load_kind(scratch, "llama", scaling, positions, recording, out_config);
 }
 
 static void check_frequencies(const vkf_rotary *rotary, const float expected[HALF])
@@ -51,6 +57,10 @@ static void test_kinds_of_scaling(void **state)
         float scale, frequencies[HALF];
     } kinds[] = {
         {"null", 1, {1, 0.316227766f, 0.1f, 0.0316227766f, 0.01f, 0.00316227766f, 0.001f, 0.000316227766f}},
+        // As transformers 5.24 has it, whose Llama rotates whole heads.
+        {"{\"rope_type\": \"default\", \"partial_rotary_factor\": 0.5}",
+         1,
+         {1, 0.316227766f, 0.1f, 0.0316227766f, 0.01f, 0.00316227766f, 0.001f, 0.000316227766f}},
         {"{\"rope_type\": \"linear\", \"factor\": 2.5}",
          1,
          {0.4f, 0.1264911f, 0.04f, 0.0126491114f, 0.004f, 0.00126491114f, 0.0004f, 0.000126491112f}},
@@ -198,9 +208,9 @@ static void test_what_is_refused(void **state)
          VKF_ERROR_FORMAT},
         {"{\"rope_type\": \"llama3\", \"factor\": 2.0, \"low_freq_factor\": 4.0, \"high_freq_factor\": 4.0}",
          "high_freq_factor is not above low_freq_factor", VKF_ERROR_FORMAT},
-        {"{\"rope_type\": \"yarn\", \"factor\": 2.0, \"partial_rotary_factor\": 1.5}", "its part of a head 1.5",
-         VKF_ERROR_FORMAT},
-        {"{\"rope_type\": \"default\", \"partial_rotary_factor\": 0.2}", "3 elements of a head are rotated",
+        {"{\"rope_type\": \"yarn\", \"factor\": 2.0, \"partial_rotary_factor\": 0.5}", "rotates whole heads",
+         VKF_ERROR_UNSUPPORTED},
+        {"{\"rope_type\": \"linear\", \"factor\": 2.0, \"partial_rotary_factor\": 1.5}", "rotates whole heads",
          VKF_ERROR_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -214,6 +224,28 @@ static void test_what_is_refused(void **state)
     }
 }
 
+// Of a family that rotates a part of each head.
+static void test_parts_of_a_head(void **state)
+{
+    static const struct {
+        const char *scaling, *message;
+        uint32_t dim;
+    } cases[] = {
+        {"null", "", 4},
+        {"{\"rope_type\": \"default\", \"partial_rotary_factor\": 0.5}", "", 8},
+        {"{\"rope_type\": \"yarn\", \"factor\": 2.0, \"partial_rotary_factor\": 1.5}", "its part of a head 1.5", 0},
+        {"{\"rope_type\": \"default\", \"partial_rotary_factor\": 0.2}", "3 elements of a head are rotated", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        recording_host recording;
+        vkf_model_config config;
+        vkf_status status = load_kind(*state, "gpt_neox", cases[i].scaling, 48, &recording, &config);
+        if (status == VKF_OK ? config.rotary.dim != cases[i].dim
+                             : cases[i].dim > 0 || !strstr(recording.text, cases[i].message))
+            fail_msg("%s: status %d with \"%s\"", cases[i].scaling, status, recording.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +253,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dynamic_scaling, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_longrope, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_refused, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_parts_of_a_head, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests_name("rotary", tests, NULL, NULL);
 }
