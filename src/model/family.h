@@ -172,6 +172,9 @@ const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf
 // key and reason), UNSUPPORTED.
 VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root,
                                              const vkf__family *family, vkf_model_config *out_config);
+// Turns a DECODER that has a head or makes embeddings into an ENCODER with causal layers: it reads whole texts and
+// generates none.
+void vkf__make_causal_encoder(vkf_model_config *config);
 
 // Corrects the configuration by what the file holds. A model whose file has a projection of its own uses it, whatever
 // tie_word_embeddings says; transformers 5 does the same, as it writes true there for every T5. An untied

@@ -363,8 +363,7 @@ static vkf_status read_encoder(const reader *r, bool windowed, vkf_model_config 
     return VKF_OK;
 }
 
-// Turns a decoder that has a head into an ENCODER with causal layers: it reads whole texts and generates none.
-static void make_causal_encoder(vkf_model_config *config)
+void vkf__make_causal_encoder(vkf_model_config *config)
 {
     config->kind = VKF_MODEL_ENCODER;
     config->causal = true;
@@ -381,7 +380,7 @@ static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config 
     if (r->family->rotary_theta > 0.0f)
         VKF_RETURN_IF_ERROR(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
     if (head) {
-        make_causal_encoder(config);
+        vkf__make_causal_encoder(config);
         return read_head(r, head, config);
     }
     VKF_RETURN_IF_ERROR(check_class(r));

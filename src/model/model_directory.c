@@ -69,6 +69,21 @@ fail:
     return status;
 }
 
+// sentence-transformers makes embeddings of decoders, too, mostly of their last token.
+static vkf_status take_modules(const vkf__host *host, const vkf__model_place *place, vkf__model_source *source)
+{
+    vkf_model_config *config = &source->config;
+    vkf__sentence_list list;
+    if (!source->family || !vkf__facts_of(config)->prompts)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__sentence_list_load(host, place->modules, &list));
+    if (list.embeds) {
+        vkf__make_causal_encoder(config);
+        config->tie_projection = config->projection_bias = false;
+    }
+    return VKF_OK;
+}
+
 vkf_status vkf__model_place_load(const vkf__host *host, const vkf__model_place *place, vkf__model_source *out_source)
 {
     vkf_status status = VKF_OK;
@@ -78,6 +93,7 @@ vkf_status vkf__model_place_load(const vkf__host *host, const vkf__model_place *
     if (!vkf__file_is_there(host, path))
         VKF_TRY(vkf__directory_check_others(host, place->transformer));
     VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
+    VKF_TRY(take_modules(host, place, &source));
     if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(load_embedding(host, place, &source));
     if (source.family && source.config.causal && source.config.truncate_len > DEFAULT_CAUSAL_TOKENS)
