@@ -33,8 +33,8 @@ typedef struct vkf_embedder_desc {
 
 // Ownership: the caller owns the embedder, and destroys it before or after the context. It belongs to one thread at a
 // time.
-// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id beyond
-// its vocabulary); UNSUPPORTED (the model is no encoder, or has no head).
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id
+// beyond its vocabulary); UNSUPPORTED (the model is no encoder, or has no head).
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
                                                          vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);

@@ -38,8 +38,8 @@ typedef struct vkf_generator_desc {
 
 // Ownership: the caller owns the generator, and destroys it before or after the context. It belongs to one thread at a
 // time.
-// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id beyond
-// its vocabulary); UNSUPPORTED (the model has no decoder).
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id
+// beyond its vocabulary); UNSUPPORTED (the model has no decoder).
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
                                                           vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);

@@ -49,8 +49,8 @@ static void end_cut_message(char text[MESSAGE_BYTES])
     memcpy(text + end, "...", sizeof "...");
 }
 
-// Writes the character that the text begins with, visibly if it is one that steers terminals: files and drivers may have
-// such in what messages quote. Newlines and tabs stay. Returns how many bytes of the text it has.
+// Writes the character that the text begins with, visibly if it is one that steers terminals: files and drivers may
+// have such in what messages quote. Newlines and tabs stay. Returns how many bytes of the text it has.
 static size_t show_character(const char *text, char out_shown[8])
 {
     const unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];

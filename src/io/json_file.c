@@ -112,6 +112,10 @@ vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *
 {
     const json_t *value = NULL;
     VKF_RETURN_IF_ERROR(required(host, path, object, key, &value));
+    double real = json_real_value(value); // a whole number of more than 64 bits, perhaps
+    if (json_is_real(value) && real == floor(real))
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %.17g; it must be within %lu and %lu", path, key,
+                         real, (unsigned long)min, (unsigned long)max);
     if (!json_is_integer(value))
         return wrong_type(host, path, key, value, "a whole number");
     json_int_t number = json_integer_value(value);

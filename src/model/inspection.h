@@ -30,8 +30,8 @@ typedef struct vkf__inspection {
 // `supported`.
 VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
                                              const char *adapter_directory, vkf__inspection *out_inspection);
-// Loads the tokenizer of a supported model, and lets it go: whether the commands that read texts would find one. Statuses
-// are those of vkf__text_files_load().
+// Loads the tokenizer of a supported model, and lets it go: whether the commands that read texts would find one.
+// Statuses are those of vkf__text_files_load().
 VKF_MUST_CHECK vkf_status vkf__inspect_texts(const vkf__host *host, const vkf__inspection *inspection);
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);
 

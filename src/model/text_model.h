@@ -21,8 +21,8 @@ typedef struct vkf__text_model {
 // vocabulary, and INVALID_ARGUMENT where `shared` is of another context, or nothing says where the tokenizer is.
 VKF_MUST_CHECK vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model *shared,
                                                vkf__text_model *out_model);
-// Finds the directory of the tokenizer and the files beside it: an adapter's that has one of its own, or the model's. The
-// caller frees *out_directory. Status OUT_OF_HOST_MEMORY.
+// Finds the directory of the tokenizer and the files beside it: an adapter's that has one of its own, or the model's.
+// The caller frees *out_directory. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__text_directory(const vkf__host *host, const vkf__model_place *place,
                                               char **out_directory);
 // Loads the tokenizer of `text->place`, which is an adapter's where that has one of its own, and otherwise the model's.

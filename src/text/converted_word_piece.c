@@ -1,6 +1,6 @@
 // Converts vocab.txt, the tokens of BERT and its like: one token on each line. A token's id is the number of its line,
-// from 0; of several lines with the same token that of the last one. Whitespace at the end of a line, such as U+2028, is
-// no part of its token.
+// from 0; of several lines with the same token that of the last one. Whitespace at the end of a line, such as U+2028,
+// is no part of its token.
 #include "text/conversion.h"
 #include "text/text_lines.h"
 

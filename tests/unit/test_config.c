@@ -113,7 +113,7 @@ static void test_config_load_bad_values(void **state)
         {"\"norm_first\": true,", "", "'norm_first'"},
         {"\"max_source_len\": 32", "\"x\": 1", "'max_source_len'"},
         {"128", "\"128\"", "'d_model'"},
-        {"128", "128.0", "'d_model'"},
+        {"128", "128.5", "'d_model'"},
         {"128", "-128", "'d_model'"},
         {"128", "0", "'d_model'"},
         {"128", "1048577", "'d_model'"},

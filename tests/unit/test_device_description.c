@@ -87,8 +87,8 @@ static void test_create_refuses(void **state)
     }
 }
 
-// Each block and each profile is taken once, however often it is named: 10^9 times would take minutes, and 10^6 mentions
-// of an extension 260 MB.
+// Each block and each profile is taken once, however often it is named: 10^9 times would take minutes, and 10^6
+// mentions of an extension 260 MB.
 static void test_mentions_cost_nothing(void **state)
 {
     (void)state;

@@ -95,8 +95,8 @@ static void test_json_load_reads_an_object(void **state)
     assert_int_equal(recording.live, 0);
 }
 
-// Each row is what Python's json makes of the text, written by json.dumps(..., sort_keys=True), but that numbers without
-// a counterpart in jansson are strings and whole ones integers.
+// Each row is what Python's json makes of the text, written by json.dumps(..., sort_keys=True), but that numbers
+// without a counterpart in jansson are strings and whole ones integers.
 static void test_json_parse_reads_what_python_reads(void **state)
 {
     (void)state;
@@ -155,11 +155,11 @@ typedef struct read_fixture {
 
 static int setup_reads(void **state)
 {
-    static const char text[] =
-        "{\"four\": 4, \"zero\": 0, \"minus\": -1, \"big\": 4294967296, \"max\": 4294967295,"
-        " \"half\": 0.5, \"whole\": 4.0, \"huge\": 1e39, \"small\": 1e-60, \"yes\": true,"
-        " \"no\": false, \"text\": \"relu\", \"none\": null, \"list\": [], \"object\": {}, \"infinite\": 1e999,"
-        " \"-infinite\": -Infinity, \"undefined\": NaN}";
+    static const char text[] = "{\"four\": 4, \"zero\": 0, \"minus\": -1, \"big\": 4294967296, \"max\": 4294967295,"
+                               " \"half\": 0.5, \"whole\": 4.0, \"huge\": 1e39, \"small\": 1e-60, \"yes\": true,"
+                               " \"no\": false, \"text\": \"relu\", \"none\": null, \"list\": [], \"object\": {}, "
+                               "\"wide\": 100000000000000000000, \"infinite\": 1e999,"
+                               " \"-infinite\": -Infinity, \"undefined\": NaN}";
     read_fixture *fixture = calloc(1, sizeof *fixture);
     if (!fixture)
         return -1;
@@ -194,6 +194,7 @@ static void test_json_u32_checks_type_and_range(void **state)
         {"big", 0, UINT32_MAX, "4294967296", 0},
         {"minus", 0, UINT32_MAX, "'minus' is -1", 0},
         {"whole", 0, 9, NULL, 4},
+        {"wide", 0, 9, "'wide' is 1e+20; it must be within 0 and 9", 0},
         {"half", 0, 9, "with a fraction or exponent; it must be a whole number", 0},
         {"infinite", 0, 9, "is no finite number; it must be a whole number", 0},
         {"-infinite", 0, 9, "is no finite number; it must be a whole number", 0},

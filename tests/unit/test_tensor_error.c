@@ -221,8 +221,9 @@ static void test_stored_elements_of_every_type(void **state)
         assert_true(stored(cases[i].type, cases[i].bits) == cases[i].value);
         seen[cases[i].type] = true;
     }
-    for (size_t type = 0; type < VKF_STORED_COUNT; type++)
-        assert_true(seen[type]);
+    for (int type = 0; type < VKF_STORED_COUNT; type++)
+        assert_true(seen[type] ==
+                    (vkf__stored_is_float((vkf__stored_type)type) || vkf__stored_is_whole((vkf__stored_type)type)));
 }
 
 static void test_every_half(void **state)
