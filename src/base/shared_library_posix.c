@@ -34,8 +34,8 @@ void vkf__library_close(void *library)
         (void)dlclose(library);
 }
 
-// The file that an address is mapped from, as Linux knows it. What dladdr() tells may be relative to a directory that the
-// process has left, and for a program it is what the caller called it.
+// The file that an address is mapped from, as Linux knows it. What dladdr() tells may be relative to a directory that
+// the process has left, and for a program it is what the caller called it.
 static bool mapped_file(const void *address, char *out_file, size_t capacity)
 {
     char line[MAX_PATH_BYTES + 128];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/shared_library.h"
+#include "base/system_file.h"
 #include "kernel/glsl_source.h"
 
 #define MAX_PREAMBLE 1024
@@ -52,10 +53,8 @@ static bool lies_beside(char *out_path, size_t capacity)
     const int length = snprintf(out_path, capacity, "%s/" VKF_GLSL_PLUGIN_FILE, folder);
     if (length < 0 || (size_t)length >= capacity)
         return false;
-    FILE *file = fopen(out_path, "rb");
-    if (file)
-        (void)fclose(file);
-    return file != NULL;
+    vkf__file_info info;
+    return vkf__path_info(out_path, &info);
 }
 
 vkf_status vkf__glsl_open(const vkf__host *host, vkf__glsl *glsl)

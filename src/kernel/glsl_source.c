@@ -8,6 +8,7 @@
 
 #define MAX_DEPTH 16
 #define MAX_FILE_BYTES ((size_t)4 << 20)
+#define MAX_SOURCE_BYTES ((size_t)16 << 20) // with all includes, which may double with each depth
 
 typedef struct text_buffer {
     const vkf__host *host;
@@ -20,6 +21,9 @@ typedef struct text_buffer {
 static vkf_status append(text_buffer *out, const char *text, size_t length)
 {
     void *grown = out->text;
+    if (length > MAX_SOURCE_BYTES - out->length)
+        return vkf__fail(out->host, VKF_ERROR_SHADER, "a shader has more than %zu bytes with all that it includes",
+                         MAX_SOURCE_BYTES);
     vkf_status status = vkf__grow(out->host, &grown, 1, out->length, &out->capacity, out->length + length + 1);
     if (status != VKF_OK)
         return status;
@@ -48,12 +52,29 @@ static vkf_status append_preamble(text_buffer *out, const char *line, unsigned n
     return append_line_directive(out, number + 1, path);
 }
 
+// *out_stream stays NULL when there is no such file. A pipe is refused: reading it might never end.
+static vkf_status open_file(const vkf__host *host, const char *path, FILE **out_stream)
+{
+    vkf__file_info info;
+    const int descriptor = vkf__open_to_read(path);
+    if (descriptor < 0)
+        return VKF_OK;
+    const bool regular = vkf__descriptor_info(descriptor, &info) && info.kind == VKF_FILE_REGULAR;
+    *out_stream = regular ? vkf__descriptor_stream(descriptor, "rb") : NULL;
+    if (*out_stream)
+        return VKF_OK;
+    vkf__descriptor_close(descriptor);
+    return regular ? VKF_ERROR_OUT_OF_HOST_MEMORY
+                   : vkf__fail(host, VKF_ERROR_FILE, "%s: the shader is no regular file", path);
+}
+
 // Reads a whole file, zero-terminated. *out_text stays NULL when it cannot be opened.
 static vkf_status read_file(const vkf__host *host, const char *path, char **out_text)
 {
     vkf_status status = VKF_OK;
     char *text = NULL;
-    FILE *file = vkf__stream_open(path, "rb");
+    FILE *file = NULL;
+    VKF_RETURN_IF_ERROR(open_file(host, path, &file));
     if (!file)
         return VKF_OK;
     size_t capacity = 0, length = 0, got = 0;

@@ -89,9 +89,17 @@ static bool search(const char *index_path)
 {
     float embeddings[] = {1, 2, 3, 0, 0, 0};
     char text[] = "a", other[] = "b";
-    vkf_embed_item items[] = {{.text = text, .size_bytes = 1}, {.text = other, .size_bytes = 1}};
+    vkf_text_item items[] = {{.text = text, .size_bytes = 1}, {.text = other, .size_bytes = 1}};
+    vkf_embed_part parts[] = {{.text = 0, .end = 1}, {.text = 1, .end = 1}};
     const vkf_embed_options options = {.index_path = index_path, .top = 2};
-    const vkf_embed_state state = {.options = &options, .items = items, .count = 2, .dim = 3, .embeddings = embeddings};
+    const vkf_embed_state state = {
+        .options = &options,
+        .texts = {.list = items, .count = 2},
+        .parts = parts,
+        .count = 2,
+        .dim = 3,
+        .embeddings = embeddings,
+    };
     return vkf_embed_search(&state);
 }
 

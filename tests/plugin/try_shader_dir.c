@@ -1,5 +1,5 @@
-// try_shader_dir FOLDER [DIRECTORY]: goes to the directory, makes a context whose kernels come from the folder, says how
-// it ended, and prints the message.
+// try_shader_dir FOLDER [DIRECTORY]: goes to the directory, makes a context whose kernels come from the folder, says
+// how it ended, and prints the message.
 #include <stdio.h>
 #include <unistd.h>
 

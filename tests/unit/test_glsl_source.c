@@ -199,6 +199,23 @@ static void test_source_recursion_is_refused(void **state)
     assert_fails(scratch, VKF_ERROR_SHADER, "nested", ".glsl");
 }
 
+// Each file includes the next one twice, so that a few lines would become gigabytes.
+static void test_source_of_doubling_includes_is_refused(void **state)
+{
+    scratch_directory *scratch = *state;
+    char name[32], text[2048];
+    write_text(scratch, "main.comp", "#include \"0.glsl\"\n");
+    for (int i = 0; i < 14; i++) {
+        (void)snprintf(name, sizeof name, "%d.glsl", i);
+        (void)snprintf(text, sizeof text, "#include \"%d.glsl\"\n#include \"%d.glsl\"\n", i + 1, i + 1);
+        write_text(scratch, name, text);
+    }
+    memset(text, ' ', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    write_text(scratch, "14.glsl", text);
+    assert_fails(scratch, VKF_ERROR_SHADER, "16777216 bytes", "includes");
+}
+
 static void test_source_with_any_allocation_failing(void **state)
 {
     scratch_directory *scratch = *state;
@@ -234,6 +251,7 @@ int main(void)
         TEST(test_source_missing_files),
         TEST(test_source_that_is_too_long_is_refused),
         TEST(test_source_recursion_is_refused),
+        TEST(test_source_of_doubling_includes_is_refused),
         TEST(test_source_with_any_allocation_failing),
     };
 #undef TEST

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "command/options.h"
 #include "input/line_reader.h"
+#include "system/open_input.h"
 
 #define SEPARATORS ", \t\r\n"
 #define MAX_LINE 4096
@@ -175,9 +175,10 @@ static vkf_bench_file read_lines(vkf_bench_shapes *shapes, const vkf_bench_exten
 vkf_bench_file vkf_bench_shapes_read(vkf_bench_shapes *shapes, const vkf_bench_extents *extents, const char *path)
 {
     size_t before = shapes->count;
-    FILE *file = vkf__stream_open(path, "r");
+    const char *why = NULL;
+    FILE *file = vkf_open_input(path, &why);
     if (!file) {
-        vkf_print_error("'%s' cannot be opened: %s", path, strerror(errno));
+        vkf_print_error("'%s' cannot be opened: %s", path, why);
         return VKF_BENCH_FILE_UNREADABLE;
     }
     vkf_bench_file result = read_lines(shapes, extents, path, file);

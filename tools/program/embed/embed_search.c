@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "embed/embed_state.h"
 #include "input/line_reader.h"
 #include "output/standard_output.h"
 #include "output/visible_text.h"
+#include "system/open_input.h"
 
 typedef struct hit {
     double similarity;
@@ -188,9 +188,10 @@ static bool print_rankings(const vkf_embed_state *state, const ranking *rankings
 
 bool vkf_embed_search(const vkf_embed_state *state)
 {
-    FILE *stream = vkf__stream_open(state->options->index_path, "rb");
+    const char *why = NULL;
+    FILE *stream = vkf_open_input(state->options->index_path, &why);
     if (!stream) {
-        vkf_print_error("%s: cannot be opened: %s", state->options->index_path, strerror(errno));
+        vkf_print_error("%s: cannot be opened: %s", state->options->index_path, why);
         return false;
     }
     ranking *rankings = make_rankings(state);

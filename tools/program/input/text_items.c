@@ -1,13 +1,12 @@
 // Takes texts from arguments, files or the standard input.
 #include "input/text_items.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "command/options.h"
+#include "input/input_text.h"
 #include "input/text_lines.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
@@ -36,14 +35,7 @@ static bool add_file(vkf_text_items *items, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *stream = vkf__stream_open(path, "rb");
-    if (!stream) {
-        vkf_print_error("%s: cannot be read: %s", path, strerror(errno));
-        return false;
-    }
-    bool read = vkf_read_stream(stream, path, MAX_FILE_BYTES, &text, &size);
-    fclose(stream);
-    return read && add(items, text, size, path);
+    return vkf_read_input(path, MAX_FILE_BYTES, &text, &size) && add(items, text, size, path);
 }
 
 static bool add_lines(vkf_text_items *items)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/options.h"
+#include "input/name_index.h"
 #include "measure/sample_stats.h"
 #include "output/visible_text.h"
 #include "profile/profile_output.h"
@@ -17,15 +18,38 @@ typedef struct change {
     double noise_ns;            // the wider of both interquartile ranges
 } change;
 
-static const vkf_profile_group *find(const vkf_profile_groups *groups, const vkf_profile_group *like)
+// The groups of a profile, by where their dispatches are.
+typedef struct placed_groups {
+    vkf_profile_groups groups;
+    vkf_name_index index;
+} placed_groups;
+
+static bool find(const placed_groups *placed, const vkf_profile_group *like, const vkf_profile_group **out_group)
 {
-    for (size_t i = 0; i < groups->count; i++) {
-        const vkf_profile_group *group = &groups->list[i];
-        if (strcmp(group->submission, like->submission) == 0 && strcmp(group->part, like->part) == 0 &&
-            strcmp(group->label, like->label) == 0)
-            return group;
+    const char *const names[] = {like->submission, like->part, like->label};
+    size_t place = 0;
+    bool found = vkf_name_index_find(&placed->index, names, 3, &place);
+    *out_group = found ? &placed->groups.list[place] : NULL;
+    return found;
+}
+
+static bool place_groups(const json_t *document, placed_groups *out_placed)
+{
+    size_t place = 0;
+    bool placed = vkf_profile_groups_make(document, VKF_PROFILE_BY_PLACE, &out_placed->groups) &&
+                  vkf_name_index_init(&out_placed->index);
+    for (size_t i = 0; placed && i < out_placed->groups.count; i++) {
+        const vkf_profile_group *group = &out_placed->groups.list[i];
+        const char *const names[] = {group->submission, group->part, group->label};
+        placed = vkf_name_index_add(&out_placed->index, names, 3, i, &place);
     }
-    return NULL;
+    return placed;
+}
+
+static void free_placed(placed_groups *placed)
+{
+    vkf_profile_groups_free(&placed->groups);
+    vkf_name_index_free(&placed->index);
 }
 
 static change compare(const vkf_profile_group *before, const vkf_profile_group *after)
@@ -90,14 +114,17 @@ static int larger_difference(const void *left, const void *right)
     return (da < db) - (da > db);
 }
 
-static size_t list_changes(const vkf_profile_groups *before, const vkf_profile_groups *after, change *out_list)
+static size_t list_changes(const placed_groups *before, const placed_groups *after, change *out_list)
 {
+    const vkf_profile_group *other = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < before->count; i++)
-        out_list[count++] = compare(&before->list[i], find(after, &before->list[i]));
-    for (size_t i = 0; i < after->count; i++)
-        if (!find(before, &after->list[i]))
-            out_list[count++] = compare(NULL, &after->list[i]);
+    for (size_t i = 0; i < before->groups.count; i++) {
+        (void)find(after, &before->groups.list[i], &other);
+        out_list[count++] = compare(&before->groups.list[i], other);
+    }
+    for (size_t i = 0; i < after->groups.count; i++)
+        if (!find(before, &after->groups.list[i], &other))
+            out_list[count++] = compare(NULL, &after->groups.list[i]);
     qsort(out_list, count, sizeof *out_list, larger_difference);
     return count;
 }
@@ -106,12 +133,11 @@ static size_t list_changes(const vkf_profile_groups *before, const vkf_profile_g
 static vkf_profile_group total_of(const vkf_profile_groups *groups)
 {
     vkf_profile_group total = {.submission = "all", .part = "", .label = "", .kernel = "", .config = ""};
-    double sorted[VKF_PROFILE_MAX_RUNS];
+    double sums[VKF_PROFILE_MAX_RUNS] = {0};
     for (size_t i = 0; i < groups->count; i++)
         for (uint32_t run = 0; run < groups->runs; run++)
-            total.run_ns[run] += groups->list[i].run_ns[run];
-    memcpy(sorted, total.run_ns, groups->runs * sizeof *sorted);
-    const vkf_summary summary = vkf_summarize(sorted, groups->runs);
+            sums[run] += groups->list[i].run_ns[run];
+    const vkf_summary summary = vkf_summarize(sums, groups->runs);
     total.median_ns = summary.median;
     total.iqr_ns = summary.iqr;
     return total;
@@ -136,24 +162,23 @@ static bool print_list(FILE *out, const change *total, const change *list, size_
 
 bool vkf_profile_print_diff(FILE *out, const json_t *before, const json_t *after, double fail_above, bool *out_done)
 {
-    vkf_profile_groups old = {0}, now = {0};
+    placed_groups old = {0}, now = {0};
     change *list = NULL;
     bool passes = true;
-    *out_done = vkf_profile_groups_make(before, VKF_PROFILE_BY_PLACE, &old) &&
-                vkf_profile_groups_make(after, VKF_PROFILE_BY_PLACE, &now);
+    *out_done = place_groups(before, &old) && place_groups(after, &now);
     if (*out_done) {
-        list = calloc(old.count + now.count + 1, sizeof *list);
+        list = calloc(old.groups.count + now.groups.count + 1, sizeof *list);
         *out_done = list != NULL;
         if (!list)
-            vkf_print_error("memory for %zu dispatches is exhausted", old.count + now.count);
+            vkf_print_error("memory for %zu dispatches is exhausted", old.groups.count + now.groups.count);
     }
     if (*out_done) {
-        const vkf_profile_group old_total = total_of(&old), now_total = total_of(&now);
+        const vkf_profile_group old_total = total_of(&old.groups), now_total = total_of(&now.groups);
         const change total = compare(&old_total, &now_total);
         passes = print_list(out, &total, list, list_changes(&old, &now, list), fail_above);
     }
     free(list);
-    vkf_profile_groups_free(&old);
-    vkf_profile_groups_free(&now);
+    free_placed(&old);
+    free_placed(&now);
     return passes;
 }

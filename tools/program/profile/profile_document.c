@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "command/options.h"
+#include "input/input_text.h"
+#include "io/json_file.h"
 #include "measure/device_counters.h"
 #include "measure/sample_stats.h"
 #include "output/json_output.h"
@@ -271,7 +273,12 @@ static const char *wrong_member(const json_t *document)
 json_t *vkf_profile_document_read(const char *path)
 {
     json_error_t error;
-    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    char *text = NULL;
+    size_t bytes = 0;
+    if (!vkf_read_input(path, VKF_JSON_MAX_BYTES, &text, &bytes))
+        return NULL;
+    json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    free(text);
     if (!document) {
         vkf_print_error("'%s' cannot be read as JSON: line %d: %s", path, error.line, error.text);
         return NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/options.h"
+#include "input/name_index.h"
 #include "measure/sample_stats.h"
 
 bool vkf_profile_by_from_name(const char *name, vkf_profile_by *out_by)
@@ -48,13 +49,19 @@ bool vkf_profile_group_has(const vkf_profile_group *group, const json_t *row, vk
     return same(group, &key);
 }
 
-static vkf_profile_group *find(vkf_profile_groups *groups, const vkf_profile_group *key)
+// The group of that key, which is made where there is none. NULL: memory is exhausted (message printed).
+static vkf_profile_group *find(vkf_profile_groups *groups, vkf_name_index *index, const vkf_profile_group *key)
 {
-    for (size_t i = 0; i < groups->count; i++)
-        if (same(&groups->list[i], key))
-            return &groups->list[i];
-    groups->list[groups->count] = *key;
-    return &groups->list[groups->count++];
+    const char *const names[] = {key->submission, key->part, key->label, key->kernel, key->config};
+    size_t place = 0;
+    if (!vkf_name_index_add(index, names, sizeof names / sizeof names[0], groups->count, &place))
+        return NULL;
+    if (place == groups->count) {
+        groups->list[place] = *key;
+        groups->list[place].run_ns = groups->run_ns + place * groups->runs;
+        groups->count++;
+    }
+    return &groups->list[place];
 }
 
 static void add(vkf_profile_group *group, const json_t *row, uint32_t runs)
@@ -80,30 +87,40 @@ static void summarize(vkf_profile_group *group, uint32_t runs)
 bool vkf_profile_groups_make(const json_t *document, vkf_profile_by by, vkf_profile_groups *out_groups)
 {
     const json_t *row, *dispatches = json_object_get(document, "dispatches");
+    const size_t rows = json_array_size(dispatches);
     size_t i;
+    vkf_name_index index = {0};
     vkf_profile_groups groups = {0};
     groups.runs = (uint32_t)json_array_size(json_object_get(json_object_get(document, "wall_ns"), "runs"));
-    groups.list = calloc(json_array_size(dispatches) + 1, sizeof *groups.list);
-    if (!groups.list) {
-        vkf_print_error("memory for %zu dispatches is exhausted", json_array_size(dispatches));
-        return false;
-    }
-    json_array_foreach(dispatches, i, row)
-    {
+    groups.list = calloc(rows + 1, sizeof *groups.list);
+    groups.run_ns = calloc(rows + 1, groups.runs * sizeof *groups.run_ns);
+    bool made = groups.list && groups.run_ns;
+    if (!made)
+        vkf_print_error("memory for %zu dispatches is exhausted", rows);
+    made = made && vkf_name_index_init(&index);
+    for (i = 0; made && i < rows; i++) {
+        row = json_array_get(dispatches, i);
         const vkf_profile_group key = key_of(row, by);
-        add(find(&groups, &key), row, groups.runs);
+        vkf_profile_group *group = find(&groups, &index, &key);
+        made = group != NULL;
+        if (made)
+            add(group, row, groups.runs);
     }
+    vkf_name_index_free(&index);
     for (i = 0; i < groups.count; i++) {
         summarize(&groups.list[i], groups.runs);
         groups.total_ns += groups.list[i].median_ns;
     }
+    if (!made)
+        vkf_profile_groups_free(&groups);
     *out_groups = groups;
-    return true;
+    return made;
 }
 
 void vkf_profile_groups_free(vkf_profile_groups *groups)
 {
     free(groups->list);
+    free(groups->run_ns);
     *groups = (vkf_profile_groups){0};
 }
 

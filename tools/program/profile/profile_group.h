@@ -21,12 +21,13 @@ typedef struct vkf_profile_group {
     const char *submission, *part, *label, *kernel, *config;
     uint64_t calls;
     double flops, bytes_read, bytes_written;
-    double run_ns[VKF_PROFILE_MAX_RUNS]; // GPU time of each run
+    double *run_ns; // (runs of the groups): GPU time of each
     double median_ns, iqr_ns;
 } vkf_profile_group;
 
 typedef struct vkf_profile_groups {
     vkf_profile_group *list;
+    double *run_ns; // (count, runs)
     size_t count;
     uint32_t runs;
     double total_ns; // of the medians

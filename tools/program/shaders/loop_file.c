@@ -7,37 +7,16 @@
 
 #include "base/system_file.h"
 #include "command/command.h"
+#include "input/input_text.h"
 #include "output/json_output.h"
 #include "shaders/loop_output.h"
 
-#define MAX_BYTES (64L << 20)
+#define MAX_BYTES ((size_t)64 << 20)
 
 bool vkf_is_assembly_file(const char *argument)
 {
     const size_t length = strlen(argument);
     return length > 4 && strcmp(argument + length - 4, ".asm") == 0;
-}
-
-// Returns the whole text, to be freed, or NULL with a message.
-static char *read_text(const char *path)
-{
-    FILE *file = vkf__stream_open(path, "rb");
-    char *text = NULL;
-    long size = -1;
-    if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && size <= MAX_BYTES)
-        text = calloc((size_t)size + 1, 1);
-    if (!file)
-        vkf_print_error("%.200s: %s", path, strerror(errno));
-    else if (size > MAX_BYTES)
-        vkf_print_error("%.200s: too large for an assembly", path);
-    else if (!text || fseek(file, 0, SEEK_SET) != 0 || fread(text, 1, (size_t)size, file) != (size_t)size) {
-        vkf_print_error("%.200s: it cannot be read", path);
-        free(text);
-        text = NULL;
-    }
-    if (file)
-        fclose(file);
-    return text;
 }
 
 static json_t *file_json(const char *path, const loop_reading *reading)
@@ -57,10 +36,12 @@ int vkf_report_assembly_files(char *const *paths, size_t count, const chip_rates
         loop_print_head(form == VKF_SHADER_MARKDOWN);
     for (size_t i = 0; i < count; i++) {
         loop_reading reading;
-        char *text = read_text(paths[i]);
-        good &= text != NULL;
-        if (!text)
+        char *text = NULL;
+        size_t bytes = 0;
+        if (!vkf_read_input(paths[i], MAX_BYTES, &text, &bytes)) {
+            good = false;
             continue;
+        }
         loop_read(text, rates, waves, &reading);
         free(text);
         if (!reading.read && strcmp(reading.status, "no loop") != 0) {

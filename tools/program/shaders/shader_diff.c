@@ -9,6 +9,9 @@
 #include "base/system_file.h"
 #include "command/commands.h"
 #include "command/options.h"
+#include "input/input_text.h"
+#include "input/name_index.h"
+#include "io/json_file.h"
 #include "output/json_output.h"
 #include "output/visible_text.h"
 
@@ -37,18 +40,38 @@ static void read_figures(const json_t *row, double out_values[VKF_FIGURE_COUNT])
     }
 }
 
-static const json_t *find_row(const json_t *rows, const json_t *like)
+// Which of the rows has the same kernel, config and constants; the first of several.
+typedef struct row_index {
+    const json_t *rows;
+    vkf_name_index names;
+} row_index;
+
+static void names_of(const json_t *row, const char *out_names[3])
 {
     static const char *const keys[] = {"kernel", "config", "constants"};
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        const json_t *row = json_array_get(rows, i);
-        bool same = true;
-        for (size_t k = 0; k < 3 && same; k++)
-            same = strcmp(string_of(row, keys[k]), string_of(like, keys[k])) == 0;
-        if (same)
-            return row;
+    for (size_t k = 0; k < 3; k++)
+        out_names[k] = string_of(row, keys[k]);
+}
+
+static bool index_rows(const json_t *rows, row_index *out_index)
+{
+    const char *names[3];
+    size_t first = 0;
+    *out_index = (row_index){.rows = rows};
+    bool indexed = vkf_name_index_init(&out_index->names);
+    for (size_t i = 0; indexed && i < json_array_size(rows); i++) {
+        names_of(json_array_get(rows, i), names);
+        indexed = vkf_name_index_add(&out_index->names, names, 3, i, &first);
     }
-    return NULL;
+    return indexed;
+}
+
+static const json_t *find_row(const row_index *index, const json_t *like)
+{
+    const char *names[3];
+    size_t place = 0;
+    names_of(like, names);
+    return vkf_name_index_find(&index->names, names, 3, &place) ? json_array_get(index->rows, place) : NULL;
 }
 
 // Scratch memory counts where the driver does not report spills, or reports fewer bytes than went to scratch.
@@ -99,26 +122,32 @@ bool vkf_shader_is_worse(const vkf_shader_difference *difference)
     return difference->no_longer_compiles || difference->newly_spills || difference->rose;
 }
 
+static void list_differences(const row_index *before, const row_index *after, double fail_above, vkf_shader_diff *diff)
+{
+    for (size_t i = 0; i < json_array_size(after->rows); i++) {
+        const json_t *row = json_array_get(after->rows, i), *other = find_row(before, row);
+        diff->items[diff->count] = compare_rows(other, row, fail_above);
+        diff->worse += vkf_shader_is_worse(&diff->items[diff->count++]);
+        diff->compared += other != NULL;
+    }
+    for (size_t i = 0; i < json_array_size(before->rows); i++) {
+        const json_t *row = json_array_get(before->rows, i);
+        if (!find_row(after, row))
+            diff->items[diff->count++] = compare_rows(row, NULL, fail_above);
+    }
+}
+
 bool vkf_shader_diff_make(const json_t *before, const json_t *after, double fail_above, vkf_shader_diff *out_diff)
 {
-    vkf_shader_diff diff = {0};
-    diff.items = calloc(json_array_size(before) + json_array_size(after) + 1, sizeof *diff.items);
-    *out_diff = diff;
-    if (!diff.items)
-        return false;
-    for (size_t i = 0; i < json_array_size(after); i++) {
-        const json_t *row = json_array_get(after, i), *other = find_row(before, row);
-        diff.items[diff.count] = compare_rows(other, row, fail_above);
-        diff.worse += vkf_shader_is_worse(&diff.items[diff.count++]);
-        diff.compared += other != NULL;
-    }
-    for (size_t i = 0; i < json_array_size(before); i++) {
-        const json_t *row = json_array_get(before, i);
-        if (!find_row(after, row))
-            diff.items[diff.count++] = compare_rows(row, NULL, fail_above);
-    }
-    *out_diff = diff;
-    return true;
+    row_index before_index = {0}, after_index = {0};
+    *out_diff = (vkf_shader_diff){0};
+    out_diff->items = calloc(json_array_size(before) + json_array_size(after) + 1, sizeof *out_diff->items);
+    bool made = out_diff->items && index_rows(before, &before_index) && index_rows(after, &after_index);
+    if (made)
+        list_differences(&before_index, &after_index, fail_above, out_diff);
+    vkf_name_index_free(&before_index.names);
+    vkf_name_index_free(&after_index.names);
+    return made;
 }
 
 void vkf_shader_diff_free(vkf_shader_diff *diff)
@@ -131,35 +160,31 @@ void vkf_shader_diff_free(vkf_shader_diff *diff)
 static json_t *load_rows(const char *path)
 {
     json_error_t error = {0};
-    json_t *rows = json_array(), *value = NULL;
-    FILE *file = vkf__stream_open(path, "rb");
-    if (!file || !rows) {
-        vkf_print_error("%.200s: %s", path, file ? "memory is exhausted" : strerror(errno));
-        goto fail;
-    }
-    while ((value = json_loadf(file, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
-        bool good = json_is_array(value) ? json_array_extend(rows, value) == 0 : json_array_append(rows, value) == 0;
+    char *text = NULL;
+    size_t bytes = 0, at = 0;
+    json_t *rows = NULL;
+    if (!vkf_read_input(path, VKF_JSON_MAX_BYTES, &text, &bytes))
+        return NULL;
+    rows = json_array();
+    for (bool good = rows != NULL; good && at < bytes; at += strspn(text + at, " \n\r\t")) {
+        json_t *value = json_loadb(text + at, bytes - at, JSON_DISABLE_EOF_CHECK, &error);
+        at += value ? (size_t)error.position : 0;
+        good =
+            json_is_array(value) ? json_array_extend(rows, value) == 0 : value && json_array_append(rows, value) == 0;
         json_decref(value);
-        int next = 0;
-        do
-            next = fgetc(file);
-        while (next == ' ' || next == '\n' || next == '\r' || next == '\t');
-        if (next == EOF && ferror(file)) {
-            vkf_print_error("%.200s: cannot be read: %s", path, strerror(errno));
-            goto fail;
+        if (!good) {
+            json_decref(rows);
+            rows = NULL;
         }
-        if (good && next == EOF) {
-            fclose(file);
-            return rows;
-        }
-        (void)ungetc(next, file);
     }
-    vkf_print_error("%.200s: it is no output of vkformer shaders: %s", path, error.text);
-fail:
-    if (file)
-        fclose(file);
-    json_decref(rows);
-    return NULL;
+    if (!rows || json_array_size(rows) == 0) {
+        vkf_print_error("%.200s: it is no output of vkformer shaders: %s", path,
+                        error.text[0] ? error.text : "there is nothing in it");
+        json_decref(rows);
+        rows = NULL;
+    }
+    free(text);
+    return rows;
 }
 
 static bool check_rows(const char *path, const json_t *rows)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "command/options.h"
 #include "input/line_reader.h"
+#include "system/open_input.h"
 
 #define MAX_SHAPES 65536u
 #define MAX_SIZE (1u << 24)
@@ -117,10 +117,10 @@ static bool parse_file(const char *option, const char *path, const vkf_tune_prob
     vkf_line_reader reader = {.name = path, .max_bytes = MAX_LINE_BYTES, .text_only = true};
     vkf_line_result result = VKF_LINE_TAKEN;
     bool good = true;
-    reader.stream = vkf__stream_open(path, "r");
+    const char *why = NULL;
+    reader.stream = vkf_open_input(path, &why);
     if (!reader.stream) {
-        vkf_print_error("%s: %.200s is no list of shapes such as 128x768x768, nor a file: %s", option, path,
-                        strerror(errno));
+        vkf_print_error("%s: %.200s is no list of shapes such as 128x768x768, nor a file: %s", option, path, why);
         return false;
     }
     while (good && (result = vkf_line_next(&reader)) == VKF_LINE_TAKEN)
