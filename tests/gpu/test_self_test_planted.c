@@ -130,8 +130,8 @@ static void test_slow_variant_is_found_and_replaced(void **state)
         fail_msg("%d warnings: %s", h.warnings, h.warning);
 }
 
-// Tests the large tile, slow in a product of depth 128 alone, from which that of 100,000 is foretold, with the time that
-// a GPU has.
+// Tests the large tile, slow in a product of depth 128 alone, from which that of 100,000 is foretold, with the time
+// that a GPU has.
 static vkf__verdict test_slow_at_128(vkf_test_gpu *gpu, vkf_test_heard *h, uint32_t rounds, uint64_t delay_ns,
                                      vkf__verdict_entry *out_entry)
 {

@@ -256,7 +256,13 @@ static int use_store(const vkf_blob_store *from)
                                    .profile = beside_gpu->profile,
                                    .message = listen_beside,
                                    .message_user = &never_ended};
-    if (vkf_context_create(&desc, &context) != VKF_OK || vkf_test_multiply_ones(context, 20, &value) != VKF_OK)
+    if (vkf_context_create(&desc, &context) != VKF_OK)
+        return 1;
+    const vkf__variant small = vkf_test_variant_named(SMALL_TILE);
+    const vkf__verdict_entry *entry = vkf__verdict_entry_of(&context->learned.verdicts, small.kernel, small.config);
+    if (atomic_load(&entry->strikes) > 0)
+        return 4;
+    if (vkf_test_multiply_ones(context, 20, &value) != VKF_OK)
         return 1;
     if (never_ended || value != 20)
         return 2;

@@ -206,7 +206,7 @@ ERRORS = (
           "if (expires(finding->verdict) && !finding->foretold && strikes", "if (expires(finding->verdict) && strikes",
           ("unit.verdict",)),
     Error("strikes outlive the library", "src/kernel/verdict.c",
-          "(same_library || !expires(line->verdict))", "true", ("unit.verdict",)),
+          "(same_library || !expires(line->verdict))", "(same_library || line)", ("unit.verdict",)),
     Error("what others suspect is used untested where nothing better is left", "src/kernel/verdict.c",
           "VKF_VERDICT_UNKNOWN || may_change(entry);", "VKF_VERDICT_UNKNOWN;",
           ("unit.verdict", "gpu.self_test_verdicts.lavapipe.full")),

@@ -299,6 +299,10 @@ class Context : public detail::Handle<vkf_context, vkf_context_destroy>
     {
         check(vkf_context_save_cache(get()));
     }
+    void forget_verdicts()
+    {
+        check(vkf_context_forget_verdicts(get()));
+    }
 };
 
 // The devices that the loader of `desc` shows.

@@ -96,6 +96,10 @@ class Context(Owner):
         """Writes what was found out so far; otherwise that happens when the context ends."""
         self._log.check(lib.vkf_context_save_cache(self._handle))
 
+    def forget_verdicts(self) -> None:
+        """Forgets what was found out about kernels: each is tested again before its next use."""
+        self._log.check(lib.vkf_context_forget_verdicts(self._handle))
+
     def _info(self) -> Any:
         info = ffi.new("vkf_device_info *")
         lib.vkf_context_device_info(self._handle, info)

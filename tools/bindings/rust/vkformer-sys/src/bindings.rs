@@ -473,6 +473,37 @@ pub type vkf_kernel_fn = ::std::option::Option<
 extern "C" {
     pub fn vkf_context_kernels(context: *mut vkf_context, visit: vkf_kernel_fn, user: *mut ::std::os::raw::c_void);
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_verdict {
+    pub variant: *const ::std::os::raw::c_char,
+    pub verdict: *const ::std::os::raw::c_char,
+    pub left_out: bool,
+    pub strikes: u32,
+    pub date: i64,
+    pub reason: *const ::std::os::raw::c_char,
+}
+impl Default for vkf_verdict {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub type vkf_verdict_fn =
+    ::std::option::Option<unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, verdict: *const vkf_verdict)>;
+extern "C" {
+    pub fn vkf_context_verdicts(
+        context: *mut vkf_context,
+        visit: vkf_verdict_fn,
+        user: *mut ::std::os::raw::c_void,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_context_forget_verdicts(context: *mut vkf_context) -> vkf_status;
+}
 extern "C" {
     pub fn vkf_context_create_sized(
         desc: *const vkf_context_desc,

@@ -306,6 +306,12 @@ impl Context {
         self.call(|| unsafe { sys::vkf_context_save_cache(self.as_ptr()) })
     }
 
+    /// Forgets what was found out about kernels, here and in the cache: each is tested again before its next use.
+    pub fn forget_verdicts(&self) -> Result<()> {
+        // SAFETY: the context is alive.
+        self.call(|| unsafe { sys::vkf_context_forget_verdicts(self.as_ptr()) })
+    }
+
     /// The C library's handle, for what only `vkformer-sys` has. It lives as long as the context.
     pub fn as_ptr(&self) -> *mut sys::vkf_context {
         self.0.raw
