@@ -115,7 +115,7 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
     vkf_status status = test(bed);
     if (status == VKF_ERROR_DEVICE_LOST) {
         vkf__log(&context->host, VKF_SEVERITY_WARNING,
-                 "self-test: the device was lost while %s/%s ran, which is tested once more at the next start",
+                 "self-test: the device was lost while %s/%s ran, which will not be used in this run",
                  variant->kernel->name, variant->config->name);
         keep(context, variant,
              &(vkf__finding){.verdict = VKF_VERDICT_SLOW, .times = HUGE_VAL, .reason = "the device was lost"});

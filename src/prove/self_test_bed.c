@@ -149,7 +149,7 @@ static void condemn(vkf__bed *bed, vkf__verdict verdict, const char *shape, cons
              verdict == VKF_VERDICT_SLOW         ? "too slow"
              : verdict == VKF_VERDICT_UNCOMPILED ? "not compiled"
                                                  : "wrong",
-             bed->foretold ? " in this run" : "", bed->reason);
+             verdict == VKF_VERDICT_SLOW ? " in this run" : "", bed->reason);
 }
 
 static double budget_of(const vkf__bed *bed, double patience)
