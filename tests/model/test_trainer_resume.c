@@ -13,47 +13,6 @@
 #define WEIGHTS "model.safetensors"
 #define STEPS 2 // further ones
 
-// ---- all that a trainer is at
-
-typedef struct everything {
-    vkf__train_state state;
-    float *values; // parameters, then moments
-    size_t count;
-} everything;
-
-static everything everything_of(vkf_test_trained *t)
-{
-    const vkf__parameters *p = &t->trainer->parameters;
-    everything all = {.state = t->trainer->state};
-    float *weights = vkf_test_trained_read(t, &all.count);
-    size_t moments = 0;
-    for (size_t i = 0; i < p->count; i++)
-        moments += vkf__present(&p->items[i].moments) ? p->items[i].moments.size_bytes / sizeof(float) : 0;
-    all.values = realloc(weights, (all.count + moments) * sizeof *weights);
-    assert_non_null(all.values);
-    for (size_t i = 0; i < p->count; i++) {
-        const vkf__span *from = &p->items[i].moments;
-        if (!vkf__present(from))
-            continue;
-        vkf_test_must(t->gpu,
-                      vkf_buffer_read(from->buffer, from->offset_bytes, all.values + all.count, from->size_bytes));
-        all.count += from->size_bytes / sizeof(float);
-    }
-    return all;
-}
-
-// Releases both.
-static void expect_same(everything *a, everything *b, const char *what)
-{
-    assert_int_equal(a->count, b->count);
-    if (memcmp(a->values, b->values, a->count * sizeof *a->values) != 0)
-        fail_msg("%s: parameters or moments have changed", what);
-    if (memcmp(&a->state, &b->state, sizeof a->state) != 0)
-        fail_msg("%s: counters have changed", what);
-    free(a->values);
-    free(b->values);
-}
-
 // ---- what is done to a checkpoint
 
 typedef struct bytes {
@@ -156,12 +115,12 @@ static void save_other(vkf_test_gpu *gpu, const tested *of, const char *path)
 
 static void expect_refused(vkf_test_trained *t, const char *saved, const damage *d)
 {
-    everything before = everything_of(t);
+    vkf_test_everything before = vkf_test_trained_everything(t);
     const vkf_status status = vkf_trainer_resume(t->trainer, saved);
     if (status != d->status)
         fail_msg("%s: %s, %s", d->name, vkf_status_name(status), t->gpu->last_error);
-    everything after = everything_of(t);
-    expect_same(&before, &after, d->name);
+    vkf_test_everything after = vkf_test_trained_everything(t);
+    vkf_test_expect_same(&before, &after, d->name);
 }
 
 static void refuse_all(vkf_test_trained *t, const char *saved, const char *file)
@@ -194,8 +153,8 @@ static void check_refusals(vkf_test_gpu *gpu, const tested *of)
     refuse_all(&t, saved, VKF_TRAIN_STATE_FILE);
     (void)vkf_test_trained_step(&t, STEPS);
     (void)vkf_test_trained_step(&control, STEPS);
-    everything a = everything_of(&t), b = everything_of(&control);
-    expect_same(&a, &b, "steps behind a refusal");
+    vkf_test_everything a = vkf_test_trained_everything(&t), b = vkf_test_trained_everything(&control);
+    vkf_test_expect_same(&a, &b, "steps behind a refusal");
     vkf_test_must(gpu, vkf_trainer_resume(t.trainer, saved)); // the damage was what it was refused for
     assert_int_equal(vkf_trainer_steps(t.trainer), 3);
     vkf_test_trained_close(&t);

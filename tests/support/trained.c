@@ -127,3 +127,35 @@ void vkf_test_trained_assert_same(vkf_test_trained *a, vkf_test_trained *b)
     free(left);
     free(right);
 }
+
+vkf_test_everything vkf_test_trained_everything(vkf_test_trained *t)
+{
+    const vkf__parameters *p = &t->trainer->parameters;
+    vkf_test_everything all = {.state = t->trainer->state};
+    float *weights = vkf_test_trained_read(t, &all.count);
+    size_t moments = 0;
+    for (size_t i = 0; i < p->count; i++)
+        moments += vkf__present(&p->items[i].moments) ? p->items[i].moments.size_bytes / sizeof(float) : 0;
+    all.values = realloc(weights, (all.count + moments) * sizeof *weights);
+    assert_non_null(all.values);
+    for (size_t i = 0; i < p->count; i++) {
+        const vkf__span *from = &p->items[i].moments;
+        if (!vkf__present(from))
+            continue;
+        vkf_test_must(t->gpu,
+                      vkf_buffer_read(from->buffer, from->offset_bytes, all.values + all.count, from->size_bytes));
+        all.count += from->size_bytes / sizeof(float);
+    }
+    return all;
+}
+
+void vkf_test_expect_same(vkf_test_everything *a, vkf_test_everything *b, const char *what)
+{
+    assert_int_equal(a->count, b->count);
+    if (memcmp(a->values, b->values, a->count * sizeof *a->values) != 0)
+        fail_msg("%s: parameters or moments have changed", what);
+    if (memcmp(&a->state, &b->state, sizeof a->state) != 0)
+        fail_msg("%s: counters have changed", what);
+    free(a->values);
+    free(b->values);
+}

@@ -37,6 +37,16 @@ double vkf_test_trained_loss(vkf_test_trained *trained);
 vkf_train_result vkf_test_trained_step(vkf_test_trained *trained, int steps);
 // All parameters, one behind the other, and how many floats these are; free() releases them.
 float *vkf_test_trained_read(vkf_test_trained *trained, size_t *out_count);
+// All that a trainer is at.
+typedef struct vkf_test_everything {
+    vkf__train_state state;
+    float *values; // parameters, then moments
+    size_t count;
+} vkf_test_everything;
+vkf_test_everything vkf_test_trained_everything(vkf_test_trained *trained);
+// Fails the test unless both are the same bits; `what` says after what. Releases both.
+void vkf_test_expect_same(vkf_test_everything *a, vkf_test_everything *b, const char *what);
+
 // Fails the test unless all parameters of both are the same bits.
 void vkf_test_trained_assert_same(vkf_test_trained *a, vkf_test_trained *b);
 
