@@ -46,9 +46,12 @@ static vkf_status load_step(vkf_train_run *run, uint64_t step)
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
     const vkf_status status = vkf_trainer_resume(run->trainer, path);
-    vkf__free(run->host, path);
     if (status == VKF_OK)
         run->saved_step = step;
+    else if (vkf_train_leads(run))
+        vkf_print_warning(
+            "%s cannot be gone on from; if it is broken, move it away, and --resume takes the one before it", path);
+    vkf__free(run->host, path);
     return status;
 }
 
