@@ -80,6 +80,23 @@ vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_
     return load(host, path, JSON_OBJECT, out_root);
 }
 
+vkf_status vkf__json_load_as_written(const vkf__host *host, const char *path, json_t **out_root)
+{
+    vkf__file_bytes file;
+    VKF_RETURN_IF_ERROR(vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file));
+    const char *text = file.size_bytes > 0 ? (const char *)file.data : "";
+    json_t *root = json_loadb(text, file.size_bytes, 0, NULL);
+    vkf_status status = VKF_OK;
+    if (!json_is_object(root)) { // what it is instead, or what it has that only Python reads
+        json_decref(root);
+        status = parse(host, path, text, file.size_bytes, JSON_OBJECT, &root);
+    }
+    if (status == VKF_OK)
+        *out_root = root;
+    vkf__file_bytes_free(host, &file);
+    return status;
+}
+
 vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root)
 {
     return load(host, path, JSON_ARRAY, out_root);

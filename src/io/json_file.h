@@ -14,6 +14,10 @@
 // Statuses: FILE, FORMAT (with line and column; also for a file above VKF_JSON_MAX_BYTES), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root);
 
+// The same for a file that is to be written again: 64.0 stays what it is, as transformers wants a float where a float
+// was. NaN, Infinity and numbers of more than 64 bits are as above.
+VKF_MUST_CHECK vkf_status vkf__json_load_as_written(const vkf__host *host, const char *path, json_t **out_root);
+
 // The same for a file whose top level is an array.
 VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root);
 

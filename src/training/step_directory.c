@@ -66,7 +66,7 @@ static vkf_status settle_dtype(const vkf__host *host, const char *directory)
     bool other = false;
     VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
     if (vkf__file_exists(path))
-        VKF_TRY(vkf__json_load(host, path, &root));
+        VKF_TRY(vkf__json_load_as_written(host, path, &root));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const char *said = json_string_value(json_object_get(root, keys[i]));
         if (said && strcmp(said, "float32") != 0)

@@ -131,6 +131,36 @@ static void test_json_parse_reads_what_python_reads(void **state)
     }
 }
 
+// Numbers keep their kind, as transformers refuses a whole number where a float was. What only Python reads is read, too.
+static void test_json_load_as_written_keeps_numbers(void **state)
+{
+    static const struct {
+        const char *text, *written; // written NULL: it is refused
+    } cases[] = {
+        {"{\"a\": 2.0, \"b\": 2, \"c\": 1e3}", "{\"a\":2.0,\"b\":2,\"c\":1000.0}"},
+        {"{\"a\": 1, \"a\": 2.0}", "{\"a\":2.0}"},
+        {"{\"a\": NaN, \"b\": 2}", "{\"a\":\"NaN\",\"b\":2}"},
+        {"[1]", NULL},
+        {"", NULL},
+        {"{\"a\": .5}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        recording_host recording;
+        json_t *root = NULL;
+        recording_host_init(&recording);
+        const char *path = scratch_write(*state, "kept.json", cases[i].text, strlen(cases[i].text));
+        const vkf_status status = vkf__json_load_as_written(&recording.host, path, &root);
+        assert_int_equal(status, cases[i].written ? VKF_OK : VKF_ERROR_FORMAT);
+        assert_int_equal(recording.messages, !cases[i].written);
+        char *written = json_dumps(root, JSON_COMPACT);
+        if (cases[i].written)
+            assert_string_equal(written, cases[i].written);
+        free(written);
+        json_decref(root);
+        assert_int_equal(recording.live, 0);
+    }
+}
+
 static void test_json_load_of_absent_file_and_directory(void **state)
 {
     scratch_directory *scratch = *state;
@@ -268,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_json_load_refuses_deep_nesting),
         cmocka_unit_test(test_json_load_reads_an_object),
         cmocka_unit_test(test_json_parse_reads_what_python_reads),
+        cmocka_unit_test(test_json_load_as_written_keeps_numbers),
         cmocka_unit_test(test_json_load_of_absent_file_and_directory),
     };
     const struct CMUnitTest reads[] = {

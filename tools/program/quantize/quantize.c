@@ -301,7 +301,7 @@ static vkf_status write_config(const plan *p, const char *from, const char *to)
     json_t *root = NULL;
     char *text = NULL;
     bool done = true;
-    VKF_TRY(vkf__json_load(host, from, &root));
+    VKF_TRY(vkf__json_load_as_written(host, from, &root));
     if (vkf__is_blocks(p->dtype))
         done = json_object_set_new(root, "quantization_config",
                                    json_pack("{s:s, s:s, s:i}", "quant_method", "vkformer", "type",

@@ -51,7 +51,7 @@ static vkf_status make_config(const vkf__host *host, const char *path, const vkf
 {
     json_t *root = NULL;
     const char *type = NULL;
-    VKF_RETURN_IF_ERROR(vkf__json_load(host, path, &root));
+    VKF_RETURN_IF_ERROR(vkf__json_load_as_written(host, path, &root));
     vkf_status status = vkf__json_string(host, path, root, "model_type", &type);
     const vkf__family *family = status == VKF_OK ? vkf__family_find(type) : NULL;
     const vkf__family_head *head = family ? head_of(family, type, goal->drawn) : NULL;
