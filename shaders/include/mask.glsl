@@ -4,8 +4,8 @@
 //   - READ(bytes, .., mask) and READ(bytes, .., key_mask).
 //
 // A masked score is MASKED, -inf, as an added mask may make it. Every finite score is a value, the lowest number, too.
-// A running maximum starts at that number, LOWEST, so that no difference of scores is inf - inf. NaN or +inf anywhere in
-// a row makes the row NaN, as in PyTorch.
+// A running maximum starts at that number, LOWEST, so that no difference of scores is inf - inf. NaN or +inf anywhere
+// in a row makes the row NaN, as in PyTorch.
 #ifndef VKF_MASK_GLSL
 #define VKF_MASK_GLSL
 

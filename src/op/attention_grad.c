@@ -384,8 +384,8 @@ static vkf_status copy_row_stats(vkf__work *work, const vkf__attention_args *for
     return vkf__emit_copy(work, &copy);
 }
 
-// A processor's own kernel of attention is so much faster that row stats go by themselves, unless the kernel for both is
-// asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
+// A processor's own kernel of attention is so much faster that row stats go by themselves, unless the kernel for both
+// is asked for or on trial: they took 5.6 ms and 23 ms, and both at once 42 ms (2 sequences of 128, 12 heads of 64, one
 // thread of lavapipe, Mesa 22.3.6).
 static bool takes_two_ways(const vkf__work *work, const subject *of)
 {
@@ -556,8 +556,8 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-// Of keys and values, the gradient of keys. Row stats lie among the rows. Only behind the last slice of the last part is
-// anything complete.
+// Of keys and values, the gradient of keys. Row stats lie among the rows. Only behind the last slice of the last
+// part is anything complete.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
     const struct vkf_attention_grad_params *p = dispatched->params;

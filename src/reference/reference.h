@@ -38,7 +38,7 @@ typedef struct vkf__ref_gemm_desc {
 void vkf__ref_gemm(const vkf__ref_gemm_desc *desc);
 
 // out = softmax(scale * x + masks) over the last dimension. A score counts as masked that is -inf in float32; NaN or
-// +inf makes its row NaN. What is added is added in float32, as kernels and PyTorch do: beside -1e30 a score is nothing.
+// +inf makes its row NaN. Masks are added in float32, as kernels and PyTorch do: beside -1e30 a score is nothing.
 typedef struct vkf__ref_softmax_desc {
     uint32_t batch, heads, q_len;
     uint32_t k_len;     // columns
@@ -98,8 +98,9 @@ typedef struct vkf__ref_sdpa_grad_desc {
 } vkf__ref_sdpa_grad_desc;
 void vkf__ref_sdpa_grad(const vkf__ref_sdpa_grad_desc *desc);
 
-// The output, in forward.out, and the stats of each row, (2, batch, kv_heads, q_len, heads / kv_heads): its highest score,
-// then one over the sum of exp(score - highest); those of a row that sees no key are left as they are. Reads no gradient.
+// The output, in forward.out, and the stats of each row, (2, batch, kv_heads, q_len, heads / kv_heads): its highest
+// score, then one over the sum of exp(score - highest); those of a row that sees no key are left as they are. Reads no
+// gradient.
 void vkf__ref_sdpa_train(const vkf__ref_sdpa_grad_desc *desc, float *row_stats);
 
 // The sum of dout * out in double, of which the gradients above are the derivatives. Reads no gradient.
