@@ -272,6 +272,13 @@ static bool parse_line(const char *line, verdict_line *out_line)
     return verdict < VKF_VERDICT_COUNT || race < VKF_RACE_STORED;
 }
 
+// A strike that was counted here and is not yet saved stays where the table has fewer.
+static bool is_news(const verdict_line *line, const vkf__verdict_entry *entry, bool same_library)
+{
+    return line->verdict != VKF_VERDICT_UNKNOWN &&
+           (!expires(line->verdict) || (same_library && line->strikes >= atomic_load(&entry->strikes)));
+}
+
 static void take_line(const verdict_line *line, const char *reason, bool same_library, vkf__verdicts *verdicts)
 {
     const vkf__kernel *kernel = NULL;
@@ -283,8 +290,7 @@ static void take_line(const verdict_line *line, const char *reason, bool same_li
         return;
     }
     vkf__verdict_entry *entry = entry_of(verdicts, kernel, config);
-    if (line->verdict != VKF_VERDICT_UNKNOWN && vkf__verdict_is_due(verdicts, kernel, config) &&
-        (same_library || !expires(line->verdict))) {
+    if (vkf__verdict_is_due(verdicts, kernel, config) && is_news(line, entry, same_library)) {
         entry->date = line->date;
         set_reason(verdicts, entry, reason[0] != '\0' ? reason : NULL);
         atomic_store(&entry->strikes, (uint8_t)line->strikes);

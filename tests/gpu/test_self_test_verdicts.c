@@ -129,7 +129,8 @@ static void keep_marks(void *user, const char *key, const void *data, size_t siz
     free(text);
 }
 
-// What is stored where a process was brought down by its test of the small tile, after so many others.
+// What is stored where a process was brought down by its test of the small tile, after so many others. Of these the
+// first left a strike among the verdicts.
 static void store_a_crash(vkf_blob_store *store, int before)
 {
     char line[256], edited[256];
@@ -139,7 +140,15 @@ static void store_a_crash(vkf_blob_store *store, int before)
                    (unsigned long long)own.started);
     (void)snprintf(edited, sizeof edited, " %d %.*s %llu %llu ", before, (int)strcspn(date, " "), date,
                    (unsigned long long)own.id, (unsigned long long)own.started + 1);
-    vkf_blob_put(store, vkf_blob_find(store, "verdicts-")->key, "", 0);
+    char *verdicts = vkf_blob_text(store, "verdicts-"), struck[256] = "", found[256];
+    const char *small = strstr(verdicts, SMALL_TILE " ");
+    assert_non_null(small);
+    (void)snprintf(found, sizeof found, "%.*s\n", (int)strcspn(small, "\n"), small);
+    if (before > 0)
+        (void)snprintf(struck, sizeof struck, "%.*s started 1795798645 %d 0 # gone\n",
+                       (int)strlen(SMALL_TILE " 0123456789abcdef"), small, before);
+    vkf_blob_edit(store, "verdicts-", found, struck);
+    free(verdicts);
     vkf_blob_put(store, marks.key, marks.text, strlen(marks.text));
     vkf_blob_edit(store, "testing-", line, edited);
 }

@@ -372,6 +372,25 @@ static void test_strikes_are_counted_once(void **state)
     tear_down(&f);
 }
 
+// The table on the disk has fewer strikes until those that were counted here are saved.
+static void test_strikes_outlast_what_was_saved_before(void **state)
+{
+    (void)state;
+    bool left_out = false;
+    fixture saved, here;
+    set_up(&saved);
+    find_slow(&saved, false);
+    char *text = format(&saved);
+    read_text(&here, text);
+    vkf__verdict_strike(&here.verdicts, vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0], 2, "gone", &left_out);
+    assert_true(left_out);
+    vkf__verdicts_parse(&here.recording.host, &caps, text, strlen(text), &here.verdicts);
+    assert_int_equal(get(&here, false), VKF_VERDICT_STARTED);
+    vkf__free(&saved.recording.host, text);
+    tear_down(&saved);
+    tear_down(&here);
+}
+
 // Verdicts that others have found take the place of strikes, and what was found here stays.
 static void test_strikes_give_way_to_verdicts(void **state)
 {
@@ -502,14 +521,23 @@ static void test_verdicts_damaged_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts_format_and_back),          cmocka_unit_test(test_slow_variants_have_two_strikes),
-        cmocka_unit_test(test_foretold_slowness_is_no_strike),    cmocka_unit_test(test_strikes_end_with_the_library),
-        cmocka_unit_test(test_verdicts_known_ones_stay),          cmocka_unit_test(test_races_format_and_back),
-        cmocka_unit_test(test_unmeasured_races_are_not_kept),     cmocka_unit_test(test_marks_of_living_processes),
-        cmocka_unit_test(test_marks_of_other_processes),          cmocka_unit_test(test_marks_that_are_malformed),
-        cmocka_unit_test(test_strikes_are_counted_once),          cmocka_unit_test(test_strikes_give_way_to_verdicts),
-        cmocka_unit_test(test_verdicts_stale_and_malformed),      cmocka_unit_test(test_verdicts_of_a_changed_kernel),
-        cmocka_unit_test(test_variant_hash_tells_variants_apart), cmocka_unit_test(test_verdicts_damaged_text),
+        cmocka_unit_test(test_verdicts_format_and_back),
+        cmocka_unit_test(test_slow_variants_have_two_strikes),
+        cmocka_unit_test(test_foretold_slowness_is_no_strike),
+        cmocka_unit_test(test_strikes_end_with_the_library),
+        cmocka_unit_test(test_verdicts_known_ones_stay),
+        cmocka_unit_test(test_races_format_and_back),
+        cmocka_unit_test(test_unmeasured_races_are_not_kept),
+        cmocka_unit_test(test_marks_of_living_processes),
+        cmocka_unit_test(test_marks_of_other_processes),
+        cmocka_unit_test(test_marks_that_are_malformed),
+        cmocka_unit_test(test_strikes_are_counted_once),
+        cmocka_unit_test(test_strikes_outlast_what_was_saved_before),
+        cmocka_unit_test(test_strikes_give_way_to_verdicts),
+        cmocka_unit_test(test_verdicts_stale_and_malformed),
+        cmocka_unit_test(test_verdicts_of_a_changed_kernel),
+        cmocka_unit_test(test_variant_hash_tells_variants_apart),
+        cmocka_unit_test(test_verdicts_damaged_text),
     };
     return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);
 }
