@@ -3,8 +3,8 @@
 //
 // A file may hold whatever the library `tokenizers` writes: the models BPE (byte-level or with byte fallback),
 // WordPiece, WordLevel and Unigram with their normalizers, pre-tokenizers, post-processors and decoders. Ids and
-// offsets are those that `tokenizers` 0.23 gives, except for characters of a Unicode version newer than what PCRE2 and
-// utf8proc know. An unknown part is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and what is
+// offsets are those that `tokenizers` 0.23 gives, except for characters of a Unicode version newer than what utf8proc
+// knows. An unknown part is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and what is
 // supported there.
 //
 // A directory with source.spm, target.spm and vocab.json is a Marian tokenizer, and gives what transformers'

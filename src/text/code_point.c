@@ -1,9 +1,10 @@
-// UTF-8 and the properties of code points, from utf8proc's tables.
+// UTF-8 and the properties of code points, from utf8proc's tables and those of Unicode 16.
 #include "text/code_point.h"
 
 #include <utf8proc.h>
 
 #include "text/unicode_age.h"
+#include "text/unicode_table.h"
 
 size_t vkf__utf8_write(uint32_t code_point, char out_text[VKF_UTF8_MAX_BYTES])
 {
@@ -86,12 +87,13 @@ bool vkf__is_punctuation(uint32_t code_point)
            !vkf__is_newer(VKF_AGE_PUNCTUATION, code_point);
 }
 
+// Numbers are those of Unicode 17 in `tokenizers`, which takes them from Rust's library.
 bool vkf__is_number(uint32_t code_point)
 {
     if (code_point < 0x80)
         return code_point >= '0' && code_point <= '9';
-    utf8proc_category_t kind = category(code_point);
-    return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO;
+    return (VKF_NUMBERS >> (vkf__unicode_kind(code_point) & 31) & 1) ||
+           (code_point >= 0x11de0 && code_point <= 0x11de9) || (code_point >= 0x16ff4 && code_point <= 0x16ff6);
 }
 
 bool vkf__is_mark(uint32_t code_point)
@@ -114,17 +116,13 @@ bool vkf__is_nonspacing(uint32_t code_point)
 
 bool vkf__is_word(uint32_t code_point)
 {
+    static const uint32_t categories = VKF_MARKS | VKF_CATEGORY_BIT(VKF_ND) | VKF_CATEGORY_BIT(VKF_PC);
     if (code_point < 0x80)
         return (code_point >= '0' && code_point <= '9') || ((code_point | 0x20) >= 'a' && (code_point | 0x20) <= 'z') ||
                code_point == '_';
-    // Other_Alphabetic beyond the marks: the circled and squared Latin letters.
-    if ((code_point >= 0x24b6 && code_point <= 0x24e9) || (code_point >= 0x1f130 && code_point <= 0x1f149) ||
-        (code_point >= 0x1f150 && code_point <= 0x1f169) || (code_point >= 0x1f170 && code_point <= 0x1f189))
-        return true;
-    if (code_point == 0x200c || code_point == 0x200d)
-        return true;
-    utf8proc_category_t kind = category(code_point);
-    return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_NL) || kind == UTF8PROC_CATEGORY_PC;
+    uint64_t kind = vkf__unicode_kind(code_point);
+    return (categories >> (kind & 31) & 1) || (kind >> (13 + VKF_FLAG_ALPHABETIC) & 1) || code_point == 0x200c ||
+           code_point == 0x200d;
 }
 
 bool vkf__is_ideograph(uint32_t code_point)

@@ -1,10 +1,8 @@
 // Looks up properties in the tables of Unicode, and the unions of them that have names of their own.
 #include "text/code_property.h"
 
-#define BIT(category) (UINT32_C(1) << (category))
+#define BIT VKF_CATEGORY_BIT
 #define LETTERS (BIT(VKF_LU) | BIT(VKF_LL) | BIT(VKF_LT) | BIT(VKF_LM) | BIT(VKF_LO))
-#define MARKS (BIT(VKF_MN) | BIT(VKF_MC) | BIT(VKF_ME))
-#define NUMBERS (BIT(VKF_ND) | BIT(VKF_NL) | BIT(VKF_NO))
 #define PUNCTUATION (BIT(VKF_PC) | BIT(VKF_PD) | BIT(VKF_PS) | BIT(VKF_PE) | BIT(VKF_PI) | BIT(VKF_PF) | BIT(VKF_PO))
 #define SYMBOLS (BIT(VKF_SM) | BIT(VKF_SC) | BIT(VKF_SK) | BIT(VKF_SO))
 #define SEPARATORS (BIT(VKF_ZS) | BIT(VKF_ZL) | BIT(VKF_ZP))
@@ -30,16 +28,16 @@ static const members unions[] = {
     {"c", OTHERS, 0, 0, 0},
     {"casedletter", BIT(VKF_LU) | BIT(VKF_LL) | BIT(VKF_LT), 0, 0, 0},
     {"cntrl", BIT(VKF_CC), 0, 0, 0},
-    {"combiningmark", MARKS, 0, 0, 0},
+    {"combiningmark", VKF_MARKS, 0, 0, 0},
     {"digit", BIT(VKF_ND), 0, 0, 0},
     {"graph", GRAPHIC, 0, 0, 0},
     {"l", LETTERS, 0, 0, 0},
     {"lc", BIT(VKF_LU) | BIT(VKF_LL) | BIT(VKF_LT), 0, 0, 0},
     {"letter", LETTERS, 0, 0, 0},
-    {"m", MARKS, 0, 0, 0},
-    {"mark", MARKS, 0, 0, 0},
-    {"n", NUMBERS, 0, 0, 0},
-    {"number", NUMBERS, 0, 0, 0},
+    {"m", VKF_MARKS, 0, 0, 0},
+    {"mark", VKF_MARKS, 0, 0, 0},
+    {"n", VKF_NUMBERS, 0, 0, 0},
+    {"number", VKF_NUMBERS, 0, 0, 0},
     {"other", OTHERS, 0, 0, 0},
     {"p", PUNCTUATION, 0, 0, 0},
     {"posixpunct", PUNCTUATION | SYMBOLS, 0, 0, 0},
@@ -50,7 +48,7 @@ static const members unions[] = {
     {"separator", SEPARATORS, 0, 0, 0},
     {"space", 0, UINT64_C(1) << VKF_FLAG_WHITE_SPACE, 0, 0},
     {"symbol", SYMBOLS, 0, 0, 0},
-    {"word", MARKS | BIT(VKF_ND) | BIT(VKF_PC), ALPHABETIC, 0, 0},
+    {"word", VKF_MARKS | BIT(VKF_ND) | BIT(VKF_PC), ALPHABETIC, 0, 0},
     {"xdigit", 0, UINT64_C(1) << VKF_FLAG_ASCII_HEX_DIGIT, 0, 0},
     {"z", SEPARATORS, 0, 0, 0},
 };
@@ -68,15 +66,14 @@ static vkf_status add_members(const vkf__host *host, const members *wanted, int 
     return wanted->first < wanted->end ? vkf__code_set_add(host, set, wanted->first, wanted->end) : VKF_OK;
 }
 
-// Without what does not matter. False when it is longer than any name, or not ASCII.
-static bool normalise(const char *name, size_t name_bytes, char out[32])
+bool vkf__property_name(const char *name, size_t name_bytes, char out[VKF_PROPERTY_NAME_BYTES])
 {
     size_t length = 0;
     for (size_t i = 0; i < name_bytes; i++) {
         char c = name[i];
         if (c == ' ' || c == '-' || c == '_')
             continue;
-        if (length == 31 || (unsigned char)c >= 0x80)
+        if (length + 1 == VKF_PROPERTY_NAME_BYTES || (unsigned char)c >= 0x80)
             return false;
         out[length++] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
     }
@@ -84,18 +81,16 @@ static bool normalise(const char *name, size_t name_bytes, char out[32])
     return true;
 }
 
-vkf_status vkf__property_members(const vkf__host *host, const char *name, size_t name_bytes, vkf__code_set *set,
-                                 bool *out_known)
+vkf_status vkf__property_members(const vkf__host *host, const char *name, vkf__code_set *set, bool *out_known)
 {
-    char normal[32];
-    *out_known = normalise(name, name_bytes, normal);
-    for (size_t i = 0; *out_known && i < sizeof unions / sizeof *unions; i++) {
-        if (strcmp(unions[i].name, normal) == 0)
+    *out_known = true;
+    for (size_t i = 0; i < sizeof unions / sizeof *unions; i++) {
+        if (strcmp(unions[i].name, name) == 0)
             return add_members(host, &unions[i], -1, set);
     }
-    for (size_t i = 0; *out_known && i < vkf__unicode_name_count; i++) {
+    for (size_t i = 0; i < vkf__unicode_name_count; i++) {
         const vkf__unicode_name *row = &vkf__unicode_names[i];
-        if (strcmp(row->name, normal) != 0)
+        if (strcmp(row->name, name) != 0)
             continue;
         members wanted = {0};
         if (row->group == VKF_UNICODE_CATEGORY)

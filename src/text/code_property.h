@@ -5,10 +5,15 @@
 #include "text/code_set.h"
 #include "text/unicode_table.h"
 
-// Adds the members of \p{name}; blanks, '-', '_' and case do not matter in a name. *out_known is false where there is
-// no such property.
-VKF_MUST_CHECK vkf_status vkf__property_members(const vkf__host *host, const char *name, size_t name_bytes,
-                                                vkf__code_set *set, bool *out_known);
+#define VKF_PROPERTY_NAME_BYTES 32u
+
+// Writes a name as it is looked up: in small letters, without blanks, '-' and '_'. False when it is no property's, since
+// it is too long or not ASCII.
+bool vkf__property_name(const char *name, size_t name_bytes, char out[VKF_PROPERTY_NAME_BYTES]);
+
+// Adds the members of the property. *out_known is false where there is none of that name.
+VKF_MUST_CHECK vkf_status vkf__property_members(const vkf__host *host, const char *name, vkf__code_set *set,
+                                                bool *out_known);
 
 // Adds every letter that is the same as one of the set but for its case. Letters that stand for several are left alone.
 VKF_MUST_CHECK vkf_status vkf__close_case(const vkf__host *host, vkf__code_set *set);

@@ -5,7 +5,7 @@
 #define ASCII_END 0x80u
 
 // Which option makes a class of ASCII alone of it; 0 for a property that none does.
-static unsigned ascii_option(const char *name, size_t name_bytes)
+static unsigned ascii_option(const char *name)
 {
     static const struct {
         const char *name;
@@ -17,24 +17,24 @@ static unsigned ascii_option(const char *name, size_t name_bytes)
         {"print", VKF_OPTION_ASCII_POSIX}, {"upper", VKF_OPTION_ASCII_POSIX}, {"posixpunct", VKF_OPTION_ASCII_POSIX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strlen(rows[i].name) == name_bytes && memcmp(rows[i].name, name, name_bytes) == 0)
+        if (strcmp(rows[i].name, name) == 0)
             return rows[i].options | VKF_OPTION_ASCII_POSIX;
     }
     return 0;
 }
 
-static vkf_status add_named(vkf__expression_parser *parser, unsigned options, const char *name, size_t name_bytes,
-                            bool negated, vkf__code_set *set)
+static vkf_status add_named(vkf__expression_parser *parser, unsigned options, const char *name, bool negated,
+                            vkf__code_set *set)
 {
     vkf_status status = VKF_OK;
     vkf__code_set members = {0};
     bool known = false;
-    VKF_TRY(vkf__property_members(parser->host, name, name_bytes, &members, &known));
+    VKF_TRY(vkf__property_members(parser->host, name, &members, &known));
     if (!known) {
         status = vkf__expression_unsupported(parser, "a property that is not known");
         goto fail;
     }
-    if (options & ascii_option(name, name_bytes)) {
+    if (options & ascii_option(name)) {
         const vkf__code_set ascii = {&(vkf__code_range){0, ASCII_END}, 1, 1};
         VKF_TRY(vkf__code_set_intersect(parser->host, &members, &ascii));
     }
@@ -50,13 +50,22 @@ vkf_status vkf__add_type(vkf__expression_parser *parser, unsigned options, char 
                          vkf__code_set *set)
 {
     const char *name = letter == 'w' ? "word" : letter == 'd' ? "digit" : letter == 's' ? "space" : "xdigit";
-    return add_named(parser, options, name, strlen(name), negated, set);
+    return add_named(parser, options, name, negated, set);
 }
 
 vkf_status vkf__add_property(vkf__expression_parser *parser, unsigned options, const vkf__token *token,
                              vkf__code_set *set)
 {
-    return add_named(parser, options, token->name, token->name_bytes, token->negated, set);
+    char name[VKF_PROPERTY_NAME_BYTES];
+    if (!vkf__property_name(token->name, token->name_bytes, name))
+        return vkf__expression_unsupported(parser, "a property that is not known");
+    return add_named(parser, options, name, token->negated, set);
+}
+
+bool vkf__is_word_property(const vkf__token *token)
+{
+    char name[VKF_PROPERTY_NAME_BYTES];
+    return vkf__property_name(token->name, token->name_bytes, name) && strcmp(name, "word") == 0;
 }
 
 // [:name:]. Symbols are members of [:punct:], though not of \p{punct}.
@@ -69,7 +78,7 @@ static vkf_status add_posix(vkf__expression_parser *parser, unsigned options, co
         if (strlen(names[i]) != token->name_bytes || memcmp(names[i], token->name, token->name_bytes) != 0)
             continue;
         const char *name = strcmp(names[i], "punct") == 0 ? "posixpunct" : names[i];
-        return add_named(parser, options, name, strlen(name), token->negated, set);
+        return add_named(parser, options, name, token->negated, set);
     }
     return vkf__expression_wrong(parser, "there is no such [:class:]");
 }

@@ -76,7 +76,7 @@ fail:
     return status;
 }
 
-// A letter behind a backslash. *out_quantifiable is false for what has no width.
+// A letter behind a backslash. *out_quantifiable is false for what takes no quantifier.
 static vkf_status parse_letter(vkf__expression_parser *parser, unsigned options, uint32_t letter, vkf__extent *extent,
                                bool *out_quantifiable)
 {
@@ -201,32 +201,17 @@ static vkf_status parse_look_behind(vkf__expression_parser *parser, unsigned opt
     return inner.fixed ? VKF_OK : vkf__expression_unsupported(parser, "a lookbehind of no fixed length");
 }
 
-// (?~that): as much as does not contain it. Where it has a fixed length n, that is all before its first place, and n - 1
-// code points more.
+// (?~that): as much as comes before the first place of what is absent.
 static vkf_status parse_absent(vkf__expression_parser *parser, unsigned options, vkf__extent *extent)
 {
     branches inner;
     if (parser->text[parser->at] == '|')
         return vkf__expression_unsupported(parser, "(?~|");
     VKF_RETURN_IF_ERROR(vkf__put(parser, "(?:(?:"));
-    size_t begin = parser->count;
     VKF_RETURN_IF_ERROR(parse_group(parser, options, "(?!", &inner));
-    size_t length = parser->count - begin;
-    if (inner.extent.least != inner.extent.most || inner.extent.least == 0)
-        return vkf__expression_unsupported(parser, "(?~ of no fixed length");
     VKF_RETURN_IF_ERROR(put_any(parser, true));
-    VKF_RETURN_IF_ERROR(vkf__put(parser, ")*(?:"));
-    size_t again = parser->count;
-    VKF_RETURN_IF_ERROR(vkf__grow(parser->host, (void **)&parser->codes, sizeof *parser->codes, again,
-                                  &parser->capacity, again + length));
-    memcpy(parser->codes + again, parser->codes + begin, length * sizeof *parser->codes);
-    parser->codes[again + 2] = '=';
-    parser->count += length;
-    VKF_RETURN_IF_ERROR(put_any(parser, true));
-    VKF_RETURN_IF_ERROR(vkf__put(parser, "{0,"));
-    VKF_RETURN_IF_ERROR(vkf__put_number(parser, inner.extent.least - 1));
     *extent = ANYTHING;
-    return vkf__put(parser, "})?)");
+    return vkf__put(parser, ")*)");
 }
 
 // (?(1)then|else), (?(<name>)then|else) and (?(1)), which asks alone.
@@ -321,7 +306,7 @@ static vkf_status parse_capture(vkf__expression_parser *parser, unsigned options
     return VKF_OK;
 }
 
-// Behind '('. *out_quantifiable is false for what has no width.
+// Behind '('. *out_quantifiable is false for what takes no quantifier.
 static vkf_status parse_parenthesis(vkf__expression_parser *parser, unsigned options, vkf__extent *extent,
                                     bool *out_quantifiable)
 {
@@ -390,9 +375,22 @@ static vkf_status parse_call(vkf__expression_parser *parser, const vkf__token *t
 
 // ---- alternatives
 
+// Whether what stands from `begin` on has alternatives and may match nothing. Where such a part is repeated up to a bound,
+// the library leaves the loop when it matched nothing, or does not, which depends on the size of its code.
+static bool may_leave_loop(const vkf__expression_parser *parser, size_t begin, const vkf__extent *extent)
+{
+    bool alternatives = false;
+    for (size_t i = begin; i < parser->count && !alternatives; i++)
+        alternatives = parser->codes[i] == '|';
+    return alternatives && extent->least == 0;
+}
+
 static vkf_status put_quantifier(vkf__expression_parser *parser, const vkf__token *token, size_t begin, bool nested,
                                  vkf__extent *extent)
 {
+    bool bounded = token->least > 1 || (token->most > 1 && token->most != VKF_EXPRESSION_NO_LIMIT);
+    if (bounded && may_leave_loop(parser, begin, extent))
+        return vkf__expression_unsupported(parser, "a bound for how often alternatives are repeated that may be empty");
     if (nested) {
         VKF_RETURN_IF_ERROR(vkf__insert(parser, begin, "(?:"));
         VKF_RETURN_IF_ERROR(vkf__put(parser, ")"));
@@ -428,6 +426,8 @@ static vkf_status parse_atom(vkf__expression_parser *parser, unsigned options, c
     case VKF_TOKEN_LETTER:
         return parse_letter(parser, options, token->code, extent, out_quantifiable);
     case VKF_TOKEN_PROPERTY:
+        if (vkf__is_word_property(token))
+            return vkf__put_type(parser, options, 'w', token->negated);
         VKF_TRY(vkf__add_property(parser, options, token, &set));
         return vkf__put_set(parser, &set);
     case VKF_TOKEN_ANY:
@@ -507,7 +507,7 @@ static vkf_status parse_branch(vkf__expression_parser *parser, unsigned options,
         VKF_RETURN_IF_ERROR(vkf__next_token(parser, options, token));
         for (; token->kind == VKF_TOKEN_QUANTIFIER; nested = true) {
             if (!quantifiable)
-                return vkf__expression_wrong(parser, "a quantifier stands behind what has no width");
+                return vkf__expression_unsupported(parser, "a quantifier behind an anchor or a lookaround");
             VKF_RETURN_IF_ERROR(put_quantifier(parser, token, begin, nested, &part));
             VKF_RETURN_IF_ERROR(vkf__next_token(parser, options, token));
         }

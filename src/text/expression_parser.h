@@ -90,6 +90,8 @@ VKF_MUST_CHECK vkf_status vkf__add_type(vkf__expression_parser *parser, unsigned
                                         vkf__code_set *set);
 VKF_MUST_CHECK vkf_status vkf__add_property(vkf__expression_parser *parser, unsigned options, const vkf__token *token,
                                             vkf__code_set *set);
+// Whether it is \p{Word}, which outside of classes is \w.
+bool vkf__is_word_property(const vkf__token *token);
 // Reads a class behind its '[' up to its ']', without what (?i) adds.
 VKF_MUST_CHECK vkf_status vkf__read_class(vkf__expression_parser *parser, unsigned options, vkf__code_set *set,
                                           bool *out_negated);

@@ -185,12 +185,13 @@ static vkf_status map_text(const vkf__pattern_search *search, seen_text *subject
     const vkf__code_alphabet *alphabet = &pattern->expression.alphabet;
     subject->letter_at = subject->byte_at = 0;
     subject->mapped = true;
-    subject->letters = (const uint8_t *)search->text;
+    subject->letters = (const uint8_t *)(search->text ? search->text : "");
     subject->length = search->text_bytes;
     if (pattern->expression.plain)
         return VKF_OK;
+    // Compiled code takes no NULL, not for an empty text either.
     VKF_RETURN_IF_ERROR(
-        vkf__grow(pattern->host, (void **)&subject->memory, 1, 0, &subject->capacity, search->text_bytes));
+        vkf__grow(pattern->host, (void **)&subject->memory, 1, 0, &subject->capacity, search->text_bytes + 1));
     size_t length = 0;
     for (size_t at = 0; at < search->text_bytes; at += vkf__utf8_bytes(search->text + at))
         subject->memory[length++] = vkf__code_letter(alphabet, vkf__utf8_read(search->text + at));

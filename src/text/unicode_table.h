@@ -41,6 +41,10 @@ typedef enum vkf__unicode_category {
     VKF_CN,
 } vkf__unicode_category;
 
+#define VKF_CATEGORY_BIT(category) (UINT32_C(1) << (category))
+#define VKF_MARKS (VKF_CATEGORY_BIT(VKF_MN) | VKF_CATEGORY_BIT(VKF_MC) | VKF_CATEGORY_BIT(VKF_ME))
+#define VKF_NUMBERS (VKF_CATEGORY_BIT(VKF_ND) | VKF_CATEGORY_BIT(VKF_NL) | VKF_CATEGORY_BIT(VKF_NO))
+
 // Some of the properties of two values: their places in the table.
 enum { VKF_FLAG_ALPHABETIC = 0, VKF_FLAG_WHITE_SPACE = 3, VKF_FLAG_ASCII_HEX_DIGIT = 21 };
 
@@ -50,6 +54,21 @@ extern const size_t vkf__unicode_run_count; // without the end
 
 // Category | script << 5 | properties of two values << 13.
 extern const uint64_t vkf__unicode_kinds[];
+
+// The kind of a code point below VKF_UNICODE_END.
+static inline uint64_t vkf__unicode_kind(uint32_t code)
+{
+    size_t begin = 0;
+    size_t end = vkf__unicode_run_count;
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (vkf__unicode_runs[middle] >> 11 <= code)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return vkf__unicode_kinds[vkf__unicode_runs[begin] & 0x7ff];
+}
 
 typedef enum vkf__unicode_group { VKF_UNICODE_CATEGORY, VKF_UNICODE_SCRIPT, VKF_UNICODE_FLAG } vkf__unicode_group;
 

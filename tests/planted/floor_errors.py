@@ -55,6 +55,13 @@ ERRORS = (
           "return a->rank != b->rank ? a->rank < b->rank : a->place > b->place;", ("unit.tokenizer_models",)),
     Error("byte fallback of a piece gives each byte an offset of its own", "src/text/unigram.c",
           "text[at]], begin, end);", "text[at]], at, at + 1);", ("unit.tokenizer_models",)),
+    Error("a '+' behind an interval makes it possessive", "src/text/expression_token.c",
+          "else if (!brace && take(parser, '+'))", "else if (take(parser, '+'))", ("unit.expressions",)),
+    Error("symbols are no members of [[:punct:]]", "src/text/expression_class.c",
+          '? "posixpunct" : names[i]', '? "punct" : names[i]', ("unit.expressions",)),
+    Error("what a class negates is told apart from the rest by no letter", "src/text/code_alphabet.c",
+          "uint16_t *letter = &(member ? inside : outside)", "uint16_t *letter = &(member ? outside : outside)",
+          ("unit.expressions",)),
     # reference
     Error("the reference takes a low score for a masked one", "src/reference/reference_softmax.c",
           "return isinf((float)score) ? (float)score : score;", "return score < -1.7e38 ? -INFINITY : score;",
