@@ -109,13 +109,33 @@ typedef struct vkf__extent {
     uint32_t least, most;
 } vkf__extent;
 
-// Letters in any case; `longest` of a run that one letter may stand for.
+// Any code point, or any but '\n'.
+VKF_MUST_CHECK vkf_status vkf__put_any(vkf__expression_parser *parser, bool all);
+
+// Letters in any case, those that stand for several and those for which one stands among them.
 VKF_MUST_CHECK vkf_status vkf__put_case(vkf__expression_parser *parser, const uint32_t *codes, size_t count,
                                         vkf__extent *extent);
 // A class in any case: what letters of it stand for is added behind it.
 VKF_MUST_CHECK vkf_status vkf__put_class(vkf__expression_parser *parser, unsigned options, vkf__extent *extent);
 
 void vkf__extend(vkf__extent *extent, vkf__extent by);
+
+// What alternatives match; `fixed`: each of them always as many code points.
+typedef struct vkf__branches {
+    vkf__extent extent;
+    bool fixed;
+} vkf__branches;
+
+// Alternatives up to the ')' that ends them, or to the end.
+VKF_MUST_CHECK vkf_status vkf__parse_branches(vkf__expression_parser *parser, unsigned options,
+                                              vkf__branches *out_branches);
+// A group behind its '('. *out_quantifiable is false for what takes no quantifier.
+VKF_MUST_CHECK vkf_status vkf__parse_parenthesis(vkf__expression_parser *parser, unsigned options, vkf__extent *extent,
+                                                 bool *out_quantifiable);
+// \1 and \k<name>; \g<name>.
+VKF_MUST_CHECK vkf_status vkf__parse_back_reference(vkf__expression_parser *parser, unsigned options,
+                                                    const vkf__token *token);
+VKF_MUST_CHECK vkf_status vkf__parse_call(vkf__expression_parser *parser, const vkf__token *token);
 
 // Reads and writes the whole expression.
 VKF_MUST_CHECK vkf_status vkf__parse_expression(vkf__expression_parser *parser);

@@ -1,4 +1,4 @@
-// Regular expressions, each with a text behind a line's end: what is read searches the text, and what it finds begins and
+// Regular expressions, each with a text behind a line's end. What is read searches the text; what it finds begins and
 // ends at code points, one place behind the other.
 #include <string.h>
 
