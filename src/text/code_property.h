@@ -7,8 +7,8 @@
 
 #define VKF_PROPERTY_NAME_BYTES 32u
 
-// Writes a name as it is looked up: in small letters, without blanks, '-' and '_'. False when it is no property's, since
-// it is too long or not ASCII.
+// Writes a name as it is looked up: in small letters, without blanks, '-' and '_'. False when it is no property's,
+// since it is too long or not ASCII.
 bool vkf__property_name(const char *name, size_t name_bytes, char out[VKF_PROPERTY_NAME_BYTES]);
 
 // Adds the members of the property. *out_known is false where there is none of that name.

@@ -115,8 +115,8 @@ static vkf_status parse_letter(vkf__expression_parser *parser, unsigned options,
 
 // ---- alternatives
 
-// Whether what stands from `begin` on has alternatives and may match nothing. Where such a part is repeated up to a bound,
-// the library leaves the loop when it matched nothing, or does not, which depends on the size of its code.
+// Whether what stands from `begin` on has alternatives and may match nothing. Where such a part is repeated up to a
+// bound, the library leaves the loop when it matched nothing, or does not, which depends on the size of its code.
 static bool may_leave_loop(const vkf__expression_parser *parser, size_t begin, const vkf__extent *extent)
 {
     bool alternatives = false;

@@ -9,8 +9,8 @@
 
 typedef struct vkf__pattern vkf__pattern;
 
-// `where` names file and key in messages. Statuses: FORMAT (the expression is wrong, and where), UNSUPPORTED (which part
-// of it is not read: text/expression.h), OUT_OF_HOST_MEMORY.
+// `where` names file and key in messages. Statuses: FORMAT (the expression is wrong, and where), UNSUPPORTED (which
+// part of it is not read: text/expression.h), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const char *expression,
                                               vkf__pattern **out_pattern);
 VKF_MUST_CHECK vkf_status vkf__pattern_create_literal(const vkf__host *host, const char *text,
