@@ -8,9 +8,10 @@
 #include "train/train_run.h"
 #include "training/trainer.h"
 
-// The parameters of heads, as the families name them.
-static const char *const head_patterns[] = {"classifier*", "pre_classifier*",  "score*",  "lm_head*", "qa_outputs*",
-                                            "generator*",  "cls.predictions*", "vocab_*", "head.*",   "decoder.bias"};
+// The parameters of heads, as the families name them. BERT's pooler is its base model's, but one that was just drawn.
+static const char *const head_patterns[] = {"classifier*", "pre_classifier*", "score*",           "lm_head*",
+                                            "qa_outputs*", "generator*",      "cls.predictions*", "vocab_*",
+                                            "head.*",      "decoder.bias",    "*pooler.dense*"};
 
 #define HEAD_PATTERNS (sizeof head_patterns / sizeof head_patterns[0])
 
@@ -82,11 +83,12 @@ static vkf_status load_model(vkf_train_run *run)
 // Those of the patterns that some parameter has.
 static uint32_t find_head(const vkf_train_run *run, const char **out_patterns)
 {
+    const bool drawn = run->goal.drawn != VKF_HEAD_NONE && run->config->parameters == VKF_TRAIN_HEAD;
     vkf__parameters all = {0};
     uint32_t count = 0;
     if (vkf__parameters_shape(run->model, NULL, 0, 0, &all) != VKF_OK)
         return 0;
-    for (size_t p = 0; p < HEAD_PATTERNS; p++)
+    for (size_t p = 0; p < HEAD_PATTERNS - !drawn; p++)
         for (size_t i = 0; i < all.count; i++)
             if (vkf__name_matches(head_patterns[p], all.items[i].name)) {
                 out_patterns[count++] = head_patterns[p];
