@@ -131,7 +131,8 @@ static void test_json_parse_reads_what_python_reads(void **state)
     }
 }
 
-// Numbers keep their kind, as transformers refuses a whole number where a float was. What only Python reads is read, too.
+// Numbers keep their kind, as transformers refuses a whole number where a float was. What only Python reads is read,
+// too.
 static void test_json_load_as_written_keeps_numbers(void **state)
 {
     static const struct {
