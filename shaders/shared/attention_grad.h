@@ -7,7 +7,8 @@
 // Delta is what softmax needs, the sum of p * m * (g value^T) over a row, as sums over keys and over elements change
 // places. Weights are computed again from a row's stats, which the way forward leaves: its highest score, the maximum,
 // and as its factor one over the sum of exp(score - maximum), or 0 where it sees no key. One number, the logarithm of
-// both, would not do: of a row of -1e9 it is -1e9 whatever the sum. And m is drawn again. A row that sees no key has no part in any gradient, and its output is not dropped.
+// both, would not do: of a row of -1e9 it is -1e9 whatever the sum. And m is drawn again. A row that sees
+// no key has no part in any gradient, and its output is not dropped.
 //
 // The weight of key s for query l of head h in batch entry b is kept when word s % 4 of Philox4x32-10, of the counter
 // (s / 4, (b * heads + h) * q_len + l, stream, step) under the seed as its key, is not below threshold. So a weight has
