@@ -274,7 +274,9 @@ typedef struct vkf_model_desc {
     bool trainable;
     // Optional: the directory of a LoRA adapter as Hugging Face's PEFT saves it. Its products are added to the weights
     // while these are loaded, before they are rounded, so that a run costs the same as without: docs/models.md. With
-    // `files` the adapter's two files are in the source, and this is a name for messages.
+    // `files` the adapter's two files are in the source, and this is a name for messages. NULL: the adapter that stands
+    // beside the model in `directory`, if there is one. `directory` may also have an adapter alone; its model is then
+    // the directory that base_model_name_or_path of adapter_config.json names.
     const char *adapter_directory;
 } vkf_model_desc;
 
@@ -284,7 +286,8 @@ typedef struct vkf_model_desc {
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                     vkf_model **out_model);
-// The bytes that vkf_model_load() will allocate; reads headers only.
+// The bytes that vkf_model_load() will allocate; reads headers only. A directory may lack its weights: what config.json
+// asks for is planned then.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc,
                                                     vkf_memory_plan *out_plan);
 VKF_API void vkf_model_destroy(vkf_model **model);

@@ -178,7 +178,8 @@ static vkf_status parse_shape(const vkf__safetensors_area *area, const json_t *e
         return bad_entry(area, tensor->name, "the product of its shape overflows 64 bits");
     if (rank > VKF_STORED_MAX_RANK) { // which nothing reads
         tensor->type = VKF_STORED_OTHER;
-        rank = 0;
+        extents[0] = tensor->count;
+        rank = 1;
     }
     memcpy(tensor->shape, extents, rank * sizeof *extents);
     tensor->rank = (uint32_t)rank;

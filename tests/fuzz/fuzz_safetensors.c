@@ -54,10 +54,10 @@ static void check_tensor(const vkf__tensor_file *file, size_t index, bool good_b
     FUZZ_CHECK(tensor->rank <= VKF_STORED_MAX_RANK);
     uint64_t count = 0;
     FUZZ_CHECK(vkf__product_u64(tensor->shape, tensor->rank, &count) && count == tensor->count);
-    const size_t type_size = vkf__stored_type_size(tensor->type); // 0: of parts of bytes, or of a type that is not known
-    FUZZ_CHECK(type_size == 0 || tensor->size_bytes == count * type_size);
+    const size_t element = vkf__stored_type_size(tensor->type);
+    FUZZ_CHECK(element == 0 || tensor->size_bytes == count * element);
     FUZZ_CHECK(tensor->data >= data + 8 && tensor->size_bytes <= (size_t)(data + size_bytes - tensor->data));
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && element > 0; i++) {
         float value;
         uint16_t half;
         bool converted = vkf__stored_to_f32(tensor, i, 1, &value);
