@@ -248,7 +248,7 @@ static const struct edit {
     {"\"d_model\": 32", "\"d_model\": -32", VKF_ERROR_FORMAT, "'d_model'"},
     {"\"d_model\": 32", "\"d_model\": 2000000", VKF_ERROR_FORMAT, "'d_model'"},
     {"\"d_model\": 32", "\"d_model\": 4294967328", VKF_ERROR_FORMAT, "'d_model'"},
-    {"\"d_model\": 32", "\"d_model\": 99999999999999999999", VKF_ERROR_FORMAT, "config.json:1"},
+    {"\"d_model\": 32", "\"d_model\": 99999999999999999999", VKF_ERROR_FORMAT, "'d_model' is 1e+20"},
     {"\"nhead\": 4", "\"nhead\": 0", VKF_ERROR_FORMAT, "'nhead'"},
     {"\"nhead\": 4", "\"nhead\": 5", VKF_ERROR_FORMAT, "d_model is no multiple"},
     {"\"dim_feedforward\": 48", "\"dim_feedforward\": 0", VKF_ERROR_FORMAT, "'dim_feedforward'"},
@@ -263,7 +263,7 @@ static const struct edit {
     {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": \"mamba\"", VKF_ERROR_UNSUPPORTED, "\"mamba\""},
     {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": 7", VKF_ERROR_FORMAT, "'model_type'"},
     {"{\"model_type\"", "[\"model_type\"", VKF_ERROR_FORMAT, "config.json:1"},
-    {"\"nhead\": 4", "\"d_model\": 32, \"nhead\": 4", VKF_ERROR_FORMAT, "config.json:1"}, // a key twice
+    {"\"nhead\": 4", "\"d_model\": 0, \"nhead\": 4", VKF_ERROR_FORMAT, "'d_model' is 0"}, // of a key twice the last
     {"\"max_source_len\": 16}", "\"max_source_len\": 16", VKF_ERROR_FORMAT, "config.json:"},
     // Fit for a configuration, but not for the file.
     {"\"d_model\": 32", "\"d_model\": 64", VKF_ERROR_FORMAT, "transformer.encoder.layers.0.self_attn.in_proj_weight"},

@@ -71,6 +71,8 @@ static bool take_option(int opt, const char *value, void *user)
     quantize_options *options = user;
     if (opt == OPT_ADAPTER)
         return vkf_parse_path("--adapter", value, &options->adapter);
+    if (opt != OPT_TYPE)
+        return false;
     options->same = strcmp(value, "same") == 0;
     options->quantization = strcmp(value, "q4") == 0 ? VKF_QUANTIZATION_Q4 : VKF_QUANTIZATION_Q8;
     if (options->same || options->quantization == VKF_QUANTIZATION_Q4 || strcmp(value, "q8") == 0)
