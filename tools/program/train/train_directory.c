@@ -129,9 +129,24 @@ static vkf_status clean(const vkf_train_run *run, const char *name)
     return status;
 }
 
-// What killed processes have left: parts of directories, and a best one that was about to get its name.
+// Parts of the log, of the page and of the settings.
+static void remove_parts(const vkf_train_run *run)
+{
+    static const char stem[] = "vkformer-";
+    vkf__listing *listing = vkf__listing_open(run->config->output);
+    for (const char *name; listing && (name = vkf__listing_next(listing));) {
+        char *path = NULL;
+        if (vkf__new_directory_is_temporary(name, stem, strlen(stem)) && vkf_train_path(run, name, &path) == VKF_OK)
+            (void)vkf__file_remove(path);
+        vkf__free(run->host, path);
+    }
+    vkf__listing_close(listing);
+}
+
+// What killed processes have left: parts of files and directories, and a best one that was about to get its name.
 static vkf_status heal(const vkf_train_run *run)
 {
+    remove_parts(run);
     VKF_RETURN_IF_ERROR(vkf__keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_NEXT_BEST));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_START));
