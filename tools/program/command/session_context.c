@@ -10,6 +10,7 @@
 #include "command/commands.h"
 #include "dump/dump.h"
 #include "dump/number_check.h"
+#include "output/visible_text.h"
 #include "system/terminal.h"
 
 struct vkf_message_log {
@@ -128,8 +129,8 @@ vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context 
     vkf_device_info info;
     VKF_RETURN_IF_ERROR(vkf_open_context(common, out_context));
     vkf_context_device_info(*out_context, &info);
-    if (vkf_is_terminal(VKF_STANDARD_ERROR))
-        fprintf(stderr, "device %u: %s\n", info.index, info.name);
+    if (!vkf_is_quiet() && vkf_is_terminal(VKF_STANDARD_ERROR))
+        vkf_print_on(stderr, "device %u: %s\n", info.index, info.name);
     return VKF_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "command/options.h"
 #include "output/json_output.h"
+#include "output/visible_text.h"
 
 typedef struct verdict_count {
     uint32_t passed, left_out, other;
@@ -44,11 +45,12 @@ static void print(void *user, const vkf_verdict *verdict)
     char date[32];
     if (is_good(verdict) && !*all)
         return;
-    printf("    %-42s %s since %s", verdict->variant, verdict->verdict, format_date(verdict->date, "%Y-%m-%d", date));
+    vkf_print("    %-42s %s since %s", verdict->variant, verdict->verdict,
+              format_date(verdict->date, "%Y-%m-%d", date));
     if (verdict->strikes > 0)
-        printf(", %u strike%s: %s", verdict->strikes, verdict->strikes == 1 ? "" : "s",
-               verdict->left_out ? "left out" : "tested again before its next use");
-    printf("%s%s\n", verdict->reason[0] ? ": " : "", verdict->reason);
+        vkf_print(", %u strike%s: %s", verdict->strikes, verdict->strikes == 1 ? "" : "s",
+                  verdict->left_out ? "left out" : "tested again before its next use");
+    vkf_print("%s%s\n", verdict->reason[0] ? ": " : "", verdict->reason);
 }
 
 void vkf_print_verdicts(vkf_context *context, bool all)
@@ -56,8 +58,8 @@ void vkf_print_verdicts(vkf_context *context, bool all)
     verdict_count counts = {0};
     if (vkf_context_verdicts(context, count, &counts) != VKF_OK)
         return;
-    printf("  verdicts         %u good, %u left out, %u others; --forget has all of them tested again\n", counts.passed,
-           counts.left_out, counts.other);
+    vkf_print("  verdicts         %u good, %u left out, %u others; --forget has all of them tested again\n",
+              counts.passed, counts.left_out, counts.other);
     if (vkf_context_verdicts(context, print, &all) != VKF_OK)
         vkf_print_error("the verdicts cannot be listed");
 }

@@ -289,7 +289,7 @@ static bool load_and_rank(const rerank_options *options, const vkf_text_items *d
         .max_tokens = options->max_tokens,
         .head = true,
     };
-    vkf_status status = vkf_open_context(&options->common, &context);
+    vkf_status status = vkf_open_context_aloud(&options->common, &context);
     if (status == VKF_OK) {
         status = vkf_embedder_create(context, &desc, &embedder);
         if (status != VKF_OK)
