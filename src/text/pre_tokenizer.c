@@ -4,6 +4,7 @@
 #include "text/byte_level.h"
 #include "text/pattern_section.h"
 #include "text/split.h"
+#include "text/unicode_table.h"
 
 typedef enum prepend_scheme { PREPEND_FIRST = 0, PREPEND_NEVER, PREPEND_ALWAYS, PREPEND_COUNT } prepend_scheme;
 static const char *const prepend_names[PREPEND_COUNT] = {"first", "never", "always"};
@@ -134,6 +135,52 @@ static vkf_status run_whitespace(vkf__aligned_text *text, const vkf__pre_tokeniz
 {
     (void)step;
     return vkf__text_cut(text, cut_words, NULL);
+}
+
+// --- between scripts
+
+#define NO_SCRIPT (-1) // of blanks, and of what came after the table of `tokenizers`, which is of an old Unicode
+
+static int script_of(uint32_t code)
+{
+    uint64_t kind = vkf__unicode_kind(code);
+    int script = (int)(kind >> 5 & 255);
+    if (code == ' ' || !(kind >> (13 + VKF_FLAG_CUT_BY_SCRIPT) & 1))
+        return NO_SCRIPT;
+    if (code == 0x589 || code == 0x61c) // Armenian and Arabic since
+        return VKF_SCRIPT_COMMON;
+    if (code == 0x953 || code == 0x954) // inherited since
+        return VKF_SCRIPT_DEVANAGARI;
+    // Japanese is written in three, and U+30FC in two of them.
+    return code == 0x30fc || script == VKF_SCRIPT_HIRAGANA || script == VKF_SCRIPT_KATAKANA ? VKF_SCRIPT_HAN : script;
+}
+
+// What has no script belongs to what is before it; it is dropped where there is nothing.
+static vkf_status cut_scripts(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
+{
+    (void)user;
+    vkf_status status = VKF_OK;
+    int last = NO_SCRIPT;
+    uint32_t begin = piece->begin;
+    for (uint32_t at = piece->begin; at < piece->end && status == VKF_OK;) {
+        int script = script_of(vkf__utf8_read(text->now.bytes + at));
+        if (script != NO_SCRIPT && script != last) {
+            if (last != NO_SCRIPT)
+                status = vkf__text_add_piece(text, begin, at, VKF_NO_TOKEN);
+            begin = at;
+            last = script;
+        }
+        at += (uint32_t)vkf__utf8_bytes(text->now.bytes + at);
+    }
+    if (status == VKF_OK && last != NO_SCRIPT)
+        status = vkf__text_add_piece(text, begin, piece->end, VKF_NO_TOKEN);
+    return status;
+}
+
+static vkf_status run_unicode_scripts(vkf__aligned_text *text, const vkf__pre_tokenizer_step *step)
+{
+    (void)step;
+    return vkf__text_cut(text, cut_scripts, NULL);
 }
 
 // --- at one character, and at a fixed length
@@ -329,6 +376,7 @@ static const pre_tokenizer_kind kinds[] = {
     {"Metaspace", load_metaspace, run_metaspace},
     {"Punctuation", load_punctuation, run_punctuation},
     {"Split", load_split, run_split},
+    {"UnicodeScripts", NULL, run_unicode_scripts},
     {"Whitespace", NULL, run_whitespace},
     {"WhitespaceSplit", NULL, run_whitespace_split},
     {"Sequence", NULL, NULL}, // taken apart beforehand

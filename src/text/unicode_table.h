@@ -46,11 +46,28 @@ typedef enum vkf__unicode_category {
 #define VKF_NUMBERS (VKF_CATEGORY_BIT(VKF_ND) | VKF_CATEGORY_BIT(VKF_NL) | VKF_CATEGORY_BIT(VKF_NO))
 
 // Some of the properties of two values: their places in the table.
-enum { VKF_FLAG_ALPHABETIC = 0, VKF_FLAG_WHITE_SPACE = 3, VKF_FLAG_ASCII_HEX_DIGIT = 21 };
+enum {
+    VKF_FLAG_ALPHABETIC = 0,
+    VKF_FLAG_WHITE_SPACE = 3,
+    VKF_FLAG_ASCII_HEX_DIGIT = 21,
+    VKF_FLAG_CUT_BY_SCRIPT = 30, // the pre-tokenizer UnicodeScripts knows it
+};
+
+// Some of the scripts: their places in the table.
+enum {
+    VKF_SCRIPT_COMMON = 24,
+    VKF_SCRIPT_DEVANAGARI = 31,
+    VKF_SCRIPT_HAN = 49,
+    VKF_SCRIPT_HIRAGANA = 55,
+    VKF_SCRIPT_KATAKANA = 63
+};
 
 // Runs of code points of one kind: the first of them << 11 | the kind. The last entry is the end.
 extern const uint32_t vkf__unicode_runs[];
 extern const size_t vkf__unicode_run_count; // without the end
+
+// The run that has the first of each 256 code points. The last entry is the last run.
+extern const uint16_t vkf__unicode_blocks[];
 
 // Category | script << 5 | properties of two values << 13.
 extern const uint64_t vkf__unicode_kinds[];
@@ -58,8 +75,8 @@ extern const uint64_t vkf__unicode_kinds[];
 // The kind of a code point below VKF_UNICODE_END.
 static inline uint64_t vkf__unicode_kind(uint32_t code)
 {
-    size_t begin = 0;
-    size_t end = vkf__unicode_run_count;
+    size_t begin = vkf__unicode_blocks[code / 256];
+    size_t end = vkf__unicode_blocks[code / 256 + 1] + (size_t)1;
     while (end - begin > 1) {
         size_t middle = begin + (end - begin) / 2;
         if (vkf__unicode_runs[middle] >> 11 <= code)

@@ -1,20 +1,14 @@
 // Regular expressions of published tokenizers, and made-up ones of everything that their dialect has, held to what the
-// library `tokenizers` finds: in a few texts, and around every assigned code point, by a checksum.
-// tools/tokenizers/expressions writes the file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+// library `tokenizers` finds: in a few texts, and around every assigned code point, by a checksum. Also which code
+// points its pre-tokenizers take for words, numbers and scripts. tools/tokenizers/expressions writes the file.
 #include <jansson.h>
 #include <stdio.h>
 #include <zlib.h>
 
-#include "recording_host.h"
 #include "text/code_point.h"
 #include "text/pattern.h"
 #include "text/unicode_table.h"
+#include "tokenizer_fixture.h"
 
 #define BLOCK 32u // code points in a text, as the tool has it
 #define LETTER (UINT32_C(1) << 31)
@@ -152,6 +146,34 @@ static void test_words_and_numbers(void **state)
     }
 }
 
+// Where the pre-tokenizer UnicodeScripts cuts all code points, each behind the one before it.
+static void test_scripts(void **state)
+{
+    golden *read = *state;
+    tokenizer_fixture fixture;
+    vkf_encoding encoding = {0};
+    size_t bytes = 0;
+    uLong sum = 0;
+    char *text = malloc(read->count * VKF_UTF8_MAX_BYTES);
+    assert_non_null(text);
+    for (size_t i = 0; i < read->count; i++)
+        bytes += vkf__utf8_write(read->codes[i] & ~LETTER, text + bytes);
+    assert_int_equal(fixture_parse(&fixture, TOKENIZER("\"type\": \"WordLevel\", \"unk_token\": \"?\", \"vocab\": "
+                                                       "{\"?\": 0}",
+                                                       ", \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}")),
+                     VKF_OK);
+    const vkf_encode_options options = {0};
+    assert_int_equal(vkf__tokenizer_encode(&fixture.tokenizer, text, bytes, NULL, 0, &options, &encoding), VKF_OK);
+    for (uint32_t i = 0; i < encoding.count; i++) {
+        const uint32_t places[2] = {(uint32_t)encoding.offsets[i].begin, (uint32_t)encoding.offsets[i].end};
+        sum = crc32(sum, (const Bytef *)places, sizeof places);
+    }
+    assert_int_equal(sum, json_integer_value(json_object_get(read->root, "scripts")));
+    encoding.allocator.release(encoding.allocator.user, encoding.offsets);
+    fixture_free(&fixture);
+    free(text);
+}
+
 static void assert_found(const vkf__pattern *pattern, const char *name, const char *text, const json_t *wanted)
 {
     vkf__pattern_search search;
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_point_is_where_the_library_has_it),
         cmocka_unit_test(test_words_and_numbers),
+        cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_pieces_of_texts),
         cmocka_unit_test(test_what_is_not_read_is_named),
         cmocka_unit_test(test_what_is_wrong_is_said),

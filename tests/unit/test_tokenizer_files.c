@@ -46,7 +46,7 @@ static const refusal refusals[] = {
      VKF_ERROR_FORMAT, "no trie"},
     {TOKENIZER(WORDS, ", \"normalizer\": {\"type\": \"Replace\", \"pattern\": {}, \"content\": \"\"}"),
      VKF_ERROR_FORMAT, "normalizer.pattern"},
-    {TOKENIZER(WORDS, ", \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}"), VKF_ERROR_UNSUPPORTED, "pre_tokenizer"},
+    {TOKENIZER(WORDS, ", \"pre_tokenizer\": {\"type\": \"Syllables\"}"), VKF_ERROR_UNSUPPORTED, "pre_tokenizer"},
     {TOKENIZER(
          WORDS,
          ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}"),

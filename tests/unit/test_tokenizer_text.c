@@ -67,6 +67,9 @@ static const text_case cases[] = {
      PRE("{\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\d+\"}, \"behavior\": \"Removed\","
          "\"invert\": true}"),
      "ab12ab", "2[2,4)"},
+    // Scripts: blanks belong to what is before them, and Japanese has one script of three.
+    {"\"a \": 1, \"1 \": 2, \"\xe3\x81\x82\xe6\xbc\xa2\xe3\x83\xbc\": 3", PRE("{\"type\": \"UnicodeScripts\"}"),
+     " a 1 \xe3\x81\x82\xe6\xbc\xa2\xe3\x83\xbc", "1[1,3) 2[3,5) 3[5,14)"},
     // Added tokens: whole words, blanks around them, normalised and not.
     {"\"a\": 1",
      ", \"added_tokens\": [{\"id\": 2, \"content\": \"<m>\", \"lstrip\": true, \"rstrip\": true,"
