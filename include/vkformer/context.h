@@ -103,6 +103,9 @@ typedef struct vkf_cache_callbacks {
 typedef void (*vkf_void_function)(void);
 typedef vkf_void_function (*vkf_get_instance_proc_addr)(void *instance, const char *name);
 
+// Is told how far a call has come; returns false to cancel it, which gives VKF_ERROR_CANCELLED.
+typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
+
 struct vkf_external_device;    // <vkformer/vulkan.h>
 struct vkf_device_description; // <vkformer/plan.h>
 
@@ -167,6 +170,13 @@ typedef struct vkf_context_desc {
     // The most that vkf_memory_usage.reserved_bytes may come to, all heaps together; 0: what the device has. What would
     // be beyond it gives OUT_OF_DEVICE_MEMORY. Some drivers, lavapipe among them, promise more memory than there is.
     uint64_t device_memory_limit_bytes;
+    // Optional: is told what a call does before kernels are used for the first time, which may take seconds the first
+    // time on a device and driver. `what` is "compiling kernels" (several times a second), "testing kernels on this
+    // device, once" (before each) or "measuring kernels on this device, once" (the same, with tune_on_first_use), and
+    // done == total says that this has ended. Called on the thread of the call, which must not use the context meanwhile.
+    // A call that is cancelled has proven and keeps what was done so far.
+    vkf_progress_fn progress;
+    void *progress_user;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context
@@ -261,7 +271,6 @@ typedef struct vkf_memory_plan {
 // and are made with the layers. `progress` (may be NULL) is called before each pipeline and returns false to cancel,
 // which gives VKF_ERROR_CANCELLED; pipelines that it was called for before are made and kept. As many are made at once
 // as the machine has processors, up to eight.
-typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,
                                                                void *user);
 

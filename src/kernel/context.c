@@ -178,6 +178,8 @@ static vkf_status init_found(vkf_context *context, const vkf_context_desc *desc)
     VKF_RETURN_IF_ERROR(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
     VKF_RETURN_IF_ERROR(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
     context->pipelines.capture_representations = desc->pipeline_representations;
+    context->pipelines.progress = desc->progress;
+    context->pipelines.progress_user = desc->progress_user;
     VKF_RETURN_IF_ERROR(init_locks(context));
     return vkf__learned_init(&context->learned, &context->device, &context->cache, desc->shader_dir == NULL);
 }
@@ -295,10 +297,15 @@ vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *varian
     *out_refused = vkf__pipelines_refused(&context->pipelines, status);
     if (!*out_refused)
         return status;
+    vkf__context_uncompiled(context, variant);
+    return VKF_OK;
+}
+
+void vkf__context_uncompiled(vkf_context *context, const vkf__variant *variant)
+{
     vkf__log(&context->host, VKF_SEVERITY_WARNING, "%s/%s will not be used: the driver does not compile it",
              variant->kernel->name, variant->config->name);
     vkf__learned_verdict(&context->learned, variant->kernel, variant->config, VKF_VERDICT_UNCOMPILED);
-    return VKF_OK;
 }
 
 vkf_status vkf__context_plan_device(const vkf_context_desc *desc, const vkf__host *host, vkf__device *out_device)

@@ -11,12 +11,12 @@
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
 
-typedef struct vkf__want vkf__want;
+typedef struct vkf__dispatch_plan vkf__dispatch_plan;
 
-// Proves on the device those variants in `wants` that have not been tried there. *out_again becomes true when selection
+// Proves on the device what a plan wants and has not been tried there. *out_again becomes true when selection
 // has learned something, because the plan may then choose differently. Statuses: those of running kernels. A variant
 // that could not be tried stays unknown.
-typedef vkf_status (*vkf__prove_fn)(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again);
+typedef vkf_status (*vkf__prove_fn)(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again);
 
 // Kinds of objects that are made from a context and keep it.
 typedef enum vkf__made {
@@ -93,6 +93,9 @@ vkf__selector vkf__context_selector(const vkf_context *context);
 // vkf__pipelines_get().
 VKF_MUST_CHECK vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
                                                bool *out_refused);
+
+// Says that the driver does not take a variant, which is not chosen again.
+void vkf__context_uncompiled(vkf_context *context, const vkf__variant *variant);
 
 // `desc` is not NULL. Statuses as for vkf_context_create(). `out_infos` has elements of `info_bytes` bytes.
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);

@@ -84,6 +84,35 @@ static vkf_status look_at_marks(vkf__learned *learned)
     return status;
 }
 
+static vkf_status load_passed(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    char *text = NULL;
+    size_t size = 0;
+    vkf_status status = load_text(learned, "passed", &text, &size);
+    if (status == VKF_OK)
+        status = vkf__passed_parse(device->host, &device->plan.caps, text, size, &learned->passed);
+    vkf__free(device->host, text);
+    return status;
+}
+
+#define BATCH_HEADER "vkformer-batch 1"
+
+// Whether what is stored tells of a batch that was begun by a process which is gone.
+static vkf_status load_batch(vkf__learned *learned)
+{
+    char *text = NULL, line[256];
+    size_t size = 0;
+    vkf__process_mark mark = {0};
+    VKF_RETURN_IF_ERROR(load_text(learned, "batch", &text, &size));
+    (void)snprintf(line, sizeof line, "%.*s", (int)(size < sizeof line ? size : 0), text ? text : "");
+    learned->one_by_one = sscanf(line, BATCH_HEADER " started %19" SCNu64 " %19" SCNu64 " %19" SCNu64 " %40s %40s",
+                                 &mark.id, &mark.started, &mark.place.numbers, mark.place.boot, mark.place.host) == 5 &&
+                          vkf__process_state_of(&mark) == VKF_PROCESS_ENDED;
+    vkf__free(learned->device->host, text);
+    return VKF_OK;
+}
+
 #define CORES_HEADER "vkformer-cores 1"
 
 // 0 where the text is not a table of this device's cores.
@@ -156,6 +185,8 @@ vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device, const v
         return VKF_OK;
     VKF_RETURN_IF_ERROR(load_verdicts(learned));
     VKF_RETURN_IF_ERROR(look_at_marks(learned));
+    VKF_RETURN_IF_ERROR(load_passed(learned));
+    VKF_RETURN_IF_ERROR(load_batch(learned));
     VKF_RETURN_IF_ERROR(load_cores(learned));
     VKF_RETURN_IF_ERROR(load_tuned(learned, &tuned));
     if (tuned.count > 0)
@@ -174,6 +205,7 @@ void vkf__learned_finish(vkf__learned *learned)
         vkf__free(host, table);
     }
     vkf__verdicts_free(&learned->verdicts);
+    vkf__passed_free(host, &learned->passed);
     if (learned->lock_ready)
         pthread_mutex_destroy(&learned->lock);
     learned->lock_ready = false;
@@ -291,6 +323,18 @@ fail:
     return status;
 }
 
+// Merges with what others have saved since.
+static vkf_status save_passed(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    char *text = NULL;
+    VKF_RETURN_IF_ERROR(load_passed(learned));
+    VKF_RETURN_IF_ERROR(vkf__passed_format(device->host, &device->plan.caps, &learned->passed, &text));
+    save_text(learned, "passed", text);
+    vkf__free(device->host, text);
+    return VKF_OK;
+}
+
 static bool is_kept(const vkf__learned *learned)
 {
     return learned->device && learned->keep && learned->lock_ready && learned->cache->save;
@@ -304,6 +348,8 @@ vkf_status vkf__learned_save(vkf__learned *learned)
     pthread_mutex_lock(&learned->lock);
     if (atomic_exchange(&learned->unsaved_verdicts, false))
         VKF_TRY(save_verdicts(learned));
+    if (atomic_exchange(&learned->unsaved_passed, false))
+        VKF_TRY(save_passed(learned));
     if (atomic_exchange(&learned->unsaved_tuned, false))
         VKF_TRY(save_tuned(learned));
 fail:
@@ -356,9 +402,12 @@ void vkf__learned_forget(vkf__learned *learned)
 {
     pthread_mutex_lock(&learned->lock);
     vkf__verdicts_forget(&learned->verdicts);
+    vkf__passed_free(learned->device->host, &learned->passed);
     atomic_store(&learned->unsaved_verdicts, false);
+    atomic_store(&learned->unsaved_passed, false);
     if (is_kept(learned)) {
         save_text(learned, "verdicts", "");
+        save_text(learned, "passed", "");
         save_text(learned, "testing", "");
     }
     pthread_mutex_unlock(&learned->lock);
@@ -395,5 +444,52 @@ void vkf__learned_visit(vkf__learned *learned, vkf_verdict_fn visit, void *user)
         for (uint32_t c = 0; c < kernel->config_count; c++)
             visit_entry(&learned->verdicts, &(vkf__variant){kernel, &kernel->configs[c]}, visit, user);
     }
+    pthread_mutex_unlock(&learned->lock);
+}
+
+static vkf__passed_entry entry_of(const vkf__variant *variant, const uint32_t *spec)
+{
+    return (vkf__passed_entry){.variant = *variant, .constants = vkf__passed_hash(variant->kernel, spec)};
+}
+
+bool vkf__learned_has_passed(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec)
+{
+    const vkf__passed_entry entry = entry_of(variant, spec);
+    pthread_mutex_lock(&learned->lock);
+    const bool has = vkf__passed_has(&learned->passed, &entry);
+    pthread_mutex_unlock(&learned->lock);
+    return has;
+}
+
+vkf_status vkf__learned_passes(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec)
+{
+    const vkf__passed_entry entry = entry_of(variant, spec);
+    pthread_mutex_lock(&learned->lock);
+    vkf_status status = vkf__passed_add(learned->device->host, &learned->passed, &entry);
+    atomic_store(&learned->unsaved_passed, true);
+    pthread_mutex_unlock(&learned->lock);
+    return status;
+}
+
+bool vkf__learned_begin_batch(vkf__learned *learned)
+{
+    char text[256];
+    const vkf__process_mark own = vkf__process_mark_own();
+    (void)snprintf(text, sizeof text, BATCH_HEADER "\nstarted %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %s\n", own.id,
+                   own.started, own.place.numbers, own.place.boot, own.place.host);
+    pthread_mutex_lock(&learned->lock);
+    const bool begins = !learned->one_by_one;
+    if (begins && is_kept(learned))
+        save_text(learned, "batch", text);
+    pthread_mutex_unlock(&learned->lock);
+    return begins;
+}
+
+void vkf__learned_end_batch(vkf__learned *learned)
+{
+    pthread_mutex_lock(&learned->lock);
+    learned->one_by_one = false;
+    if (is_kept(learned))
+        save_text(learned, "batch", BATCH_HEADER "\nended\n");
     pthread_mutex_unlock(&learned->lock);
 }

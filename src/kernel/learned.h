@@ -5,7 +5,7 @@
 
 #include <vkformer/context.h>
 
-#include "kernel/select.h"
+#include "kernel/passed.h"
 #include "vk/device.h"
 
 // A table is never changed once it can be seen: a reader may still hold one when a newer one has taken its place.
@@ -21,7 +21,9 @@ typedef struct vkf__learned {
     vkf__verdicts verdicts;
     uint32_t cores;                     // as measured; 0: not, or the driver tells. Written while the context is made
     _Atomic(vkf__tuned_table *) newest; // NULL: nothing was measured
-    atomic_bool unsaved_verdicts, unsaved_tuned;
+    vkf__passed passed;                 // guarded by `lock`
+    bool one_by_one;                    // see vkf__learned_begin_batch(); guarded by `lock`
+    atomic_bool unsaved_verdicts, unsaved_tuned, unsaved_passed;
     pthread_mutex_t lock; // for writers of tables, and for saving
     bool lock_ready;
 } vkf__learned;
@@ -49,6 +51,16 @@ void vkf__learned_forget(vkf__learned *learned);
 
 // Visits the verdicts and races that are known, in the registry's order, while it holds the lock.
 void vkf__learned_visit(vkf__learned *learned, vkf_verdict_fn visit, void *user);
+
+// Whether a variant has passed with these constants, here or as it is stored; and that it has. Status OUT_OF_HOST_MEMORY.
+bool vkf__learned_has_passed(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec);
+VKF_MUST_CHECK vkf_status vkf__learned_passes(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec);
+
+// Around a batch of compilations: what is stored says meanwhile that it has begun. False where another process had
+// begun one and never ended it, so that the driver may have brought it down: then each pipeline is to be compiled in
+// the test of its variant, which tells the one that does it.
+bool vkf__learned_begin_batch(vkf__learned *learned);
+void vkf__learned_end_batch(vkf__learned *learned);
 
 // Keeps the number of cores, under the key "cores-...". Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_cores(vkf__learned *learned, uint32_t cores);

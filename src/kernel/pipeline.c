@@ -232,6 +232,7 @@ static vkf_status driver_compiles(vkf__device *device, const vkf__kernel *kernel
 typedef struct making {
     vkf__pipelines *pipelines;
     vkf__pipeline *entry;
+    size_t want; // its place in the list of what was asked for
     VkShaderModule module;
     VkResult result;
 } making;
@@ -317,6 +318,7 @@ static vkf_status list_missing(vkf__pipelines *pipelines, const vkf__pipeline_wa
             continue;
         making *m = &list[*out_missing];
         m->pipelines = pipelines;
+        m->want = i;
         VKF_ALLOC_OR_RETURN(pipelines->device->host, m->entry, 1);
         m->entry->kernel = kernel;
         memcpy(m->entry->spec, wants[i].spec, 4 * (size_t)kernel->spec_count);
@@ -326,7 +328,55 @@ static vkf_status list_missing(vkf__pipelines *pipelines, const vkf__pipeline_wa
     return VKF_OK;
 }
 
-static vkf_status make_locked(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count)
+vkf_status vkf__pipelines_tell(const vkf__pipelines *pipelines, size_t done, size_t total, const char *what)
+{
+    const vkf_progress_fn progress = pipelines->progress;
+    return !progress || progress(pipelines->progress_user, (uint32_t)done, (uint32_t)total, what) ? VKF_OK
+                                                                                                  : VKF_ERROR_CANCELLED;
+}
+
+typedef struct teller {
+    const vkf__pipelines *pipelines;
+    size_t total;
+} teller;
+
+static bool tell(void *user, size_t done)
+{
+    const teller *t = user;
+    return vkf__pipelines_tell(t->pipelines, done, t->total, "compiling kernels") == VKF_OK;
+}
+
+// Returns how many were begun, the first of the list.
+static size_t compile_all(vkf__pipelines *pipelines, making *list, size_t count)
+{
+    teller t = {pipelines, count};
+    size_t begun = count;
+    if (count == 0)
+        return 0;
+    if (pipelines->progress)
+        begun = vkf__parallel_run_told(vkf__parallel_threads(), count, compile, list, tell, &t);
+    else
+        vkf__parallel_run(vkf__parallel_threads(), count, compile, list);
+    if (begun == count)
+        (void)tell(&t, count); // that it has ended
+    return begun;
+}
+
+// Keeps all that were made. The status is that of the first which was not.
+static vkf_status keep_entries(making *list, size_t count, size_t *out_failed)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < count; i++) {
+        const vkf_status made = keep_entry(&list[i]);
+        if (status == VKF_OK && made != VKF_OK)
+            *out_failed = list[i].want;
+        status = status != VKF_OK ? status : made;
+    }
+    return status;
+}
+
+static vkf_status make_locked(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count,
+                              size_t *out_failed)
 {
     const vkf__host *host = pipelines->device->host;
     vkf_status status = VKF_OK;
@@ -334,16 +384,16 @@ static vkf_status make_locked(vkf__pipelines *pipelines, const vkf__pipeline_wan
     size_t missing = 0;
     void *entries = pipelines->entries;
     VKF_ALLOC(host, list, count);
-    VKF_TRY(list_missing(pipelines, wants, count, list, &missing));
+    status = list_missing(pipelines, wants, count, list, &missing);
+    if (status != VKF_OK && missing > 0)
+        *out_failed = list[missing - 1].want;
+    VKF_TRY(status);
     VKF_TRY(vkf__grow(host, &entries, sizeof *pipelines->entries, pipelines->count, &pipelines->capacity,
                       pipelines->count + missing));
     pipelines->entries = entries;
-    vkf__parallel_run(vkf__parallel_threads(), missing, compile, list);
-    // All that were made are kept, and the status is that of the first which was not.
-    for (size_t i = 0; i < missing; i++) {
-        vkf_status made = keep_entry(&list[i]);
-        status = status != VKF_OK ? status : made;
-    }
+    const size_t begun = compile_all(pipelines, list, missing);
+    VKF_TRY(keep_entries(list, begun, out_failed));
+    status = begun < missing ? VKF_ERROR_CANCELLED : VKF_OK;
 fail:
     for (size_t i = 0; i < missing; i++)
         drop_making(&list[i]);
@@ -356,14 +406,29 @@ bool vkf__pipelines_refused(const vkf__pipelines *pipelines, vkf_status status)
     return status == VKF_ERROR_SHADER && !pipelines->shader_dir;
 }
 
-vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count)
+vkf_status vkf__pipelines_add_want(const vkf__host *host, vkf__pipeline_wants *wants, const vkf__kernel *kernel,
+                                   const uint32_t *spec)
 {
+    void *list = wants->list;
+    VKF_RETURN_IF_ERROR(vkf__grow(host, &list, sizeof *wants->list, wants->count, &wants->capacity, wants->count + 1));
+    wants->list = list;
+    wants->list[wants->count].kernel = kernel;
+    memcpy(wants->list[wants->count++].spec, spec, sizeof wants->list->spec);
+    return VKF_OK;
+}
+
+vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count,
+                               size_t *out_failed)
+{
+    size_t failed = 0;
     if (count == 0)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__device_check_runs(pipelines->device, wants[0].kernel->name));
     pthread_mutex_lock(&pipelines->lock);
-    vkf_status status = make_locked(pipelines, wants, count);
+    vkf_status status = make_locked(pipelines, wants, count, &failed);
     pthread_mutex_unlock(&pipelines->lock);
+    if (out_failed)
+        *out_failed = failed;
     return status;
 }
 
@@ -377,7 +442,8 @@ vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kern
     pthread_mutex_lock(&pipelines->lock);
     vkf__pipeline *pipeline = find_locked(pipelines, kernel, spec);
     if (!pipeline) {
-        status = make_locked(pipelines, &want, 1);
+        size_t failed = 0;
+        status = make_locked(pipelines, &want, 1, &failed);
         pipeline = find_locked(pipelines, kernel, spec);
     }
     if (status == VKF_OK && taken)

@@ -33,6 +33,16 @@ typedef struct vkf__pipeline_want {
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
 } vkf__pipeline_want;
 
+// A list of them, which grows; `list` is released with vkf__free().
+typedef struct vkf__pipeline_wants {
+    vkf__pipeline_want *list;
+    size_t count, capacity;
+} vkf__pipeline_wants;
+
+// `spec` holds VKF_KERNEL_MAX_SPEC values. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__pipelines_add_want(const vkf__host *host, vkf__pipeline_wants *wants,
+                                                  const vkf__kernel *kernel, const uint32_t *spec);
+
 #define VKF_MAX_LAYOUTS 24
 
 typedef struct vkf__pipelines {
@@ -48,7 +58,13 @@ typedef struct vkf__pipelines {
     pthread_mutex_t lock;
     bool lock_ready;
     bool capture_representations; // where the device has pipelineExecutableInfo
+    vkf_progress_fn progress;     // of the context; may be NULL
+    void *progress_user;
 } vkf__pipelines;
+
+// Tells the context's progress function. Status CANCELLED where it says no.
+VKF_MUST_CHECK vkf_status vkf__pipelines_tell(const vkf__pipelines *pipelines, size_t done, size_t total,
+                                              const char *what);
 
 // The pipelines take ownership of `cache`, on failure too. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir
 // without the plug-in that compiles it), DEVICE_LOST, VULKAN.
@@ -59,13 +75,15 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 // `spec` holds kernel->spec_count values. `taken` (may be NULL) is the config that they belong to, and is kept in the
 // pipeline. The result lives as long as the pipelines.
 // Statuses: SHADER (also where the driver's compiler fails), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST,
-// VULKAN.
+// VULKAN, CANCELLED.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);
 
 // Makes those that are not there yet, several at once: the driver compiles them on up to VKF_PARALLEL_THREADS threads.
-// The statuses are those of vkf__pipelines_get(), of the first in the list that could not be made; all others are kept.
-VKF_MUST_CHECK vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count);
+// The statuses are those of vkf__pipelines_get(), of the first in the list that could not be made, which is
+// *out_failed (may be NULL); all others are kept.
+VKF_MUST_CHECK vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count,
+                                              size_t *out_failed);
 
 // Whether a status of vkf__pipelines_get() means that the driver does not take the kernel. With a shader_dir the kernel
 // may be at fault, so that nothing is learned about the driver.

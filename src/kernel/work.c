@@ -168,27 +168,10 @@ static vkf_status replay(vkf__work *work, vkf__work_mode mode, vkf__emit_fn emit
     return follow_to_the_end(work);
 }
 
-// All pipelines of the plan at once, so that the driver compiles several at a time.
-static vkf_status make_pipelines(vkf__work *work)
-{
-    vkf_context *context = work->context;
-    vkf_status status = VKF_OK;
-    vkf__pipeline_want *wants = NULL;
-    VKF_ALLOC(context->device.host, wants, work->plan.node_count);
-    for (uint32_t i = 0; i < work->plan.node_count; i++) {
-        wants[i].kernel = work->plan.nodes[i].variant.kernel;
-        memcpy(wants[i].spec, work->plan.nodes[i].spec, sizeof wants[i].spec);
-    }
-    VKF_TRY(vkf__pipelines_make(&context->pipelines, wants, work->plan.node_count));
-fail:
-    vkf__free(context->device.host, wants);
-    return status;
-}
-
 vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args)
 {
     VKF_RETURN_IF_ERROR(make_objects(work, arena));
-    VKF_RETURN_IF_ERROR(make_pipelines(work));
+    VKF_RETURN_IF_ERROR(vkf__plan_pipelines_make(work->context, &work->plan, NULL));
     return replay(work, VKF_WORK_BUILD, emit, args);
 }
 

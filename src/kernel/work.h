@@ -46,12 +46,12 @@ typedef struct vkf__dispatch {
 } vkf__dispatch;
 
 // A kernel that a plan chose for a problem. It is to be proven on the device before the plan is built.
-struct vkf__want {
+typedef struct vkf__want {
     vkf__op op;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
     vkf__problem problem;
     vkf__variant variant;
-};
+} vkf__want;
 
 // What a dispatch must match in BUILD and UPDATE.
 typedef struct vkf__planned_node {
@@ -68,7 +68,7 @@ typedef struct vkf__work_cursors {
 } vkf__work_cursors;
 
 // The result of PLAN, which is data alone.
-typedef struct vkf__dispatch_plan {
+struct vkf__dispatch_plan {
     vkf__planned_node *nodes;
     size_t node_capacity;
     uint32_t node_count;   // valid after PLAN, as is arena_bytes
@@ -86,7 +86,7 @@ typedef struct vkf__dispatch_plan {
     uint32_t counters;
     vkf__want *wants; // without duplicates
     size_t want_count, want_capacity;
-} vkf__dispatch_plan;
+};
 
 // An offset per operand, one word of padding, and an address per operand.
 #define VKF_WORK_MAX_PUSH (VKF_KERNEL_MAX_OPERANDS + 1 + 2 * VKF_KERNEL_MAX_OPERANDS)
@@ -186,6 +186,14 @@ VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn em
 // first, whatever was learned about kernels since then. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__work_plan_like(vkf__work *work, const vkf__work *other);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
+
+// Adds the pipelines of a plan to a list. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__plan_pipelines(const vkf__host *host, const vkf__dispatch_plan *plan,
+                                              vkf__pipeline_wants *wants);
+// Has the driver compile them, several at a time. *out_refused (may be NULL) becomes true where it does not take one,
+// whose variant is then not chosen again. Statuses: those of vkf__pipelines_make().
+VKF_MUST_CHECK vkf_status vkf__plan_pipelines_make(vkf_context *context, const vkf__dispatch_plan *plan,
+                                                   bool *out_refused);
 
 // Allocates the control buffer, if none is lent, and the descriptor pool, and builds the list. `arena` (may be NULL
 // when plan.arena_bytes is 0) outlives the work. Status INTERNAL where `emit` departs from the plan, here and in

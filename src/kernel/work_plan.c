@@ -413,16 +413,31 @@ fail:
     return status;
 }
 
-// Makes the pipelines of a plan. *out_refused: whether the driver does not take one, which is not planned again.
-static vkf_status compile(const vkf__work *work, bool *out_refused)
+vkf_status vkf__plan_pipelines(const vkf__host *host, const vkf__dispatch_plan *plan, vkf__pipeline_wants *wants)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < work->plan.node_count && !any; i++) {
-        const vkf__planned_node *node = &work->plan.nodes[i];
-        VKF_RETURN_IF_ERROR(vkf__context_compile(work->context, &node->variant, node->spec, &any));
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const vkf__planned_node *node = &plan->nodes[i];
+        VKF_RETURN_IF_ERROR(vkf__pipelines_add_want(host, wants, node->variant.kernel, node->spec));
     }
-    *out_refused = any;
     return VKF_OK;
+}
+
+vkf_status vkf__plan_pipelines_make(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_refused)
+{
+    const vkf__host *host = context->device.host;
+    vkf_status status = VKF_OK;
+    vkf__pipeline_wants wants = {0};
+    size_t failed = 0;
+    VKF_TRY(vkf__plan_pipelines(host, plan, &wants));
+    status = vkf__pipelines_make(&context->pipelines, wants.list, wants.count, &failed);
+    if (!out_refused || !vkf__pipelines_refused(&context->pipelines, status))
+        goto fail;
+    *out_refused = true;
+    status = VKF_OK;
+    vkf__context_uncompiled(context, &plan->nodes[failed].variant);
+fail:
+    vkf__free(host, wants.list);
+    return status;
 }
 
 vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args)
@@ -433,9 +448,9 @@ vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void 
         again = false;
         VKF_RETURN_IF_ERROR(vkf__work_plan(work, emit, args));
         if (context->prove)
-            VKF_RETURN_IF_ERROR(context->prove(context, work->plan.wants, work->plan.want_count, &again));
+            VKF_RETURN_IF_ERROR(context->prove(context, &work->plan, &again));
         if (!again)
-            VKF_RETURN_IF_ERROR(compile(work, &again));
+            VKF_RETURN_IF_ERROR(vkf__plan_pipelines_make(context, &work->plan, &again));
     }
     return VKF_OK;
 }

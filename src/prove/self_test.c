@@ -71,18 +71,39 @@ bool vkf__self_test_covers(vkf__op op, const char **out_why)
     return covered;
 }
 
-// Has the driver compile the pipelines of all cases, several at a time: one that is made for matrix units takes some
-// drivers seconds. What cannot be compiled is found again by the case that needs it. Drivers for processors compile
-// when a kernel first runs.
-static vkf_status make_pipelines(vkf__bed *bed)
+// Runs the cases with the wanted constants. None of them may give these; then a variant that has not passed with any
+// others is tested with the cases' own.
+static vkf_status run_cases(vkf__bed *bed)
 {
-    vkf_context *context = bed->context;
-    if (context->device.plan.caps.traits.processor)
+    const vkf__bed_cases_fn run = cases[bed->variant->kernel->op].run;
+    bed->case_count = 0;
+    VKF_RETURN_IF_ERROR(run(bed));
+    if (!bed->spec || bed->passed || bed->case_count > 0 || bed->verdict != VKF_VERDICT_PASSED || bed->stopped)
+        return VKF_OK;
+    const uint32_t *spec = bed->spec;
+    bed->spec = NULL;
+    const vkf_status status = run(bed);
+    bed->spec = spec;
+    return status;
+}
+
+// Gathers the pipelines of all cases. Drivers for processors compile when a kernel first runs.
+static vkf_status gather(vkf__bed *bed)
+{
+    if (bed->context->device.plan.caps.traits.processor)
         return VKF_OK;
     bed->gathering = true;
-    VKF_RETURN_IF_ERROR(cases[bed->variant->kernel->op].run(bed));
+    const vkf_status status = run_cases(bed);
     bed->gathering = false;
-    const vkf_status status = vkf__pipelines_make(&context->pipelines, bed->wants, bed->want_count);
+    return status;
+}
+
+// Has the driver compile the pipelines of all cases, several at a time: one that is made for matrix units takes some
+// drivers seconds. What cannot be compiled is found again by the case that needs it.
+static vkf_status make_pipelines(vkf__bed *bed)
+{
+    VKF_RETURN_IF_ERROR(gather(bed));
+    const vkf_status status = vkf__pipelines_make(&bed->context->pipelines, bed->wants.list, bed->wants.count, NULL);
     return status == VKF_ERROR_SHADER || status == VKF_ERROR_UNSUPPORTED ? VKF_OK : status;
 }
 
@@ -91,8 +112,9 @@ static vkf_status test(vkf__bed *bed)
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__bed_init(bed, BED_BYTES));
-    VKF_TRY(make_pipelines(bed));
-    VKF_TRY(cases[bed->variant->kernel->op].run(bed));
+    if (!bed->compiled)
+        VKF_TRY(make_pipelines(bed));
+    VKF_TRY(run_cases(bed));
 fail:
     vkf__bed_finish(bed);
     return status;
@@ -132,13 +154,15 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
     vkf__log(&context->host, VKF_SEVERITY_DEBUG, "self-test: %s/%s: %u shapes, %u times, %.1f ms",
              variant->kernel->name, variant->config->name, bed->case_count, bed->repetitions,
              (vkf__now_ns() - begin) * 1e-6);
-    *out_verdict = vkf__verdict_bad(bed->verdict) ? bed->verdict : good;
+    *out_verdict = vkf__verdict_bad(bed->verdict) ? bed->verdict : before == VKF_VERDICT_PROVEN ? before : good;
     keep(context, variant,
          &(vkf__finding){*out_verdict, bed->times, bed->foretold, bed->reason[0] != '\0' ? bed->reason : NULL});
-    return VKF_OK;
+    return bed->spec && !vkf__verdict_bad(*out_verdict) ? vkf__learned_passes(&context->learned, variant, bed->spec)
+                                                        : VKF_OK;
 }
 
-// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test.
+// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test, or its first with some
+// constants.
 static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf__verdict *out_verdict)
 {
     vkf__learned *learned = &bed->context->learned;
@@ -149,7 +173,8 @@ static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf_
     return status == VKF_OK ? ended : status;
 }
 
-// `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested.
+// `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested; with
+// constants it is, unless it has passed with these.
 static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
 {
     vkf_context *context = bed->context;
@@ -158,7 +183,9 @@ static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdic
     const char *why = NULL;
     pthread_mutex_lock(&context->test_lock);
     vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, kernel, bed->variant->config);
-    const bool first = vkf__verdict_is_due(&context->learned.verdicts, kernel, bed->variant->config);
+    const bool due = vkf__verdict_is_due(&context->learned.verdicts, kernel, bed->variant->config);
+    const bool first = bed->spec ? vkf__self_test_due(context, bed->variant, bed->spec) : due;
+    bed->passed = bed->spec && !due;
     if ((first || verdict < good) && vkf__self_test_covers(kernel->op, &why)) {
         status = test_marked(bed, good, first, &verdict);
     } else if (verdict < good) {
@@ -202,4 +229,49 @@ vkf_status vkf__self_test_prove(vkf_context *context, const vkf__variant *varian
         .user = user,
     };
     return run(&bed, VKF_VERDICT_PROVEN, out_verdict);
+}
+
+bool vkf__self_test_due(vkf_context *context, const vkf__variant *variant, const uint32_t *spec)
+{
+    const char *why = NULL;
+    const vkf__verdicts *verdicts = &context->learned.verdicts;
+    if (vkf__verdict_is_due(verdicts, variant->kernel, variant->config))
+        return true;
+    return !vkf__verdict_bad(vkf__verdict_get(verdicts, variant->kernel, variant->config)) &&
+           vkf__self_test_covers(variant->kernel->op, &why) &&
+           !vkf__learned_has_passed(&context->learned, variant, spec);
+}
+
+static vkf__bed bed_with(vkf_context *context, const vkf__variant *variant, const uint32_t *spec)
+{
+    return (vkf__bed){
+        .context = context, .variant = variant, .verdict = VKF_VERDICT_PASSED, .repetitions = 1, .spec = spec};
+}
+
+vkf_status vkf__self_test_with(vkf_context *context, const vkf__variant *variant, const uint32_t *spec, bool compiled,
+                               vkf__verdict *out_verdict)
+{
+    vkf__bed bed = bed_with(context, variant, spec);
+    bed.compiled = compiled;
+    return run(&bed, VKF_VERDICT_PASSED, out_verdict);
+}
+
+vkf_status vkf__self_test_pipelines(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
+                                    vkf__pipeline_wants *wants)
+{
+    vkf_status status = VKF_OK;
+    const char *why = NULL;
+    vkf__bed bed = bed_with(context, variant, spec);
+    if (!vkf__self_test_covers(variant->kernel->op, &why) || context->device.plan.caps.traits.processor)
+        return VKF_OK;
+    bed.passed = !vkf__verdict_is_due(&context->learned.verdicts, variant->kernel, variant->config);
+    VKF_TRY(vkf__bed_init(&bed, BED_BYTES));
+    bed.wants = *wants;
+    *wants = (vkf__pipeline_wants){0};
+    status = gather(&bed);
+    *wants = bed.wants;
+    bed.wants = (vkf__pipeline_wants){0};
+fail:
+    vkf__bed_finish(&bed);
+    return status;
 }

@@ -20,6 +20,18 @@
 // a shader_dir), DEVICE_LOST.
 vkf_status vkf__self_test(vkf_context *context, const vkf__variant *variant, vkf__verdict *out_verdict);
 
+// The same with the specialisation constants with which the variant is about to be used, so that the pipelines that are
+// tested are those that run. `spec` holds VKF_KERNEL_MAX_SPEC values. `compiled`: the driver was given all that
+// vkf__self_test_pipelines() tells; else it compiles what the test needs, as far as it is not there. Statuses: also
+// CANCELLED.
+VKF_MUST_CHECK vkf_status vkf__self_test_with(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
+                                              bool compiled, vkf__verdict *out_verdict);
+// Whether it tests anything: the variant has no verdict, or has a good one and was not tested with these constants.
+bool vkf__self_test_due(vkf_context *context, const vkf__variant *variant, const uint32_t *spec);
+// Adds the pipelines that it needs, except on processors, whose drivers compile when a kernel first runs.
+VKF_MUST_CHECK vkf_status vkf__self_test_pipelines(vkf_context *context, const vkf__variant *variant,
+                                                   const uint32_t *spec, vkf__pipeline_wants *wants);
+
 // Whether to go on. It is asked between the runs of a test.
 typedef bool (*vkf__keep_going_fn)(void *user);
 

@@ -10,6 +10,7 @@
 
 #include "op/attention.h"
 #include "reference/reference.h"
+#include "shared/attention.h"
 
 enum { HEADS = 4, KV_HEADS = 2, ROTARY = 16 };
 
@@ -22,7 +23,7 @@ typedef struct arrays {
     float *q, *k, *v, *out; // (batch, length, heads, width)
     float *scores;          // (batch, HEADS, q_len, k_len)
     float *rows;            // of fresh keys: (batch, q_len, row_of())
-    float *table;           // (k_len, ROTARY)
+    float *table;           // (k_len, rotary_of()) and more
     int32_t lengths[2];
 } arrays;
 
@@ -35,6 +36,11 @@ static vkf__heads_span heads_span(vkf__bed *bed, vkf_dtype dtype, const float *v
         .row_stride = heads * width,
         .head_stride = width,
     };
+}
+
+static uint32_t rotary_of(const shape *s)
+{
+    return s->width < ROTARY ? s->width / 2 * 2 : ROTARY;
 }
 
 static uint32_t row_of(const shape *s)
@@ -65,8 +71,9 @@ static void rotate(const shape *s, const arrays *x, uint32_t length, uint32_t he
 {
     const uint32_t row = heads * s->width;
     const size_t first = (size_t)(length - s->q_len) * row, batch = (size_t)length * row;
-    vkf__ref_rotary(&(vkf__ref_rotary_desc){s->batch, s->q_len, heads, s->width, ROTARY, s->k_len - s->q_len, values,
-                                            x->table, NULL, first, batch, row, first, batch, row, 0, values, false});
+    vkf__ref_rotary(&(vkf__ref_rotary_desc){s->batch, s->q_len, heads, s->width, rotary_of(s), s->k_len - s->q_len,
+                                            values, x->table, NULL, first, batch, row, first, batch, row, 0, values,
+                                            false});
 }
 
 // Lets the arguments take rows as one product has made them, and the queries and keys of the arrays what these become.
@@ -82,8 +89,8 @@ static void make_fresh(vkf__bed *bed, const shape *s, const arrays *x, vkf__atte
         .k_first = HEADS * s->width,
         .v_first = (HEADS + KV_HEADS) * s->width,
         .past = s->k_len - s->q_len,
-        .table = vkf__bed_floats(bed, VKF_DTYPE_F32, x->table, (size_t)s->k_len * ROTARY),
-        .rotary_dim = ROTARY,
+        .table = vkf__bed_floats(bed, VKF_DTYPE_F32, x->table, (size_t)s->k_len * rotary_of(s)),
+        .rotary_dim = rotary_of(s),
         .first_position = s->k_len - s->q_len,
     };
     rotate(s, x, s->q_len, HEADS, x->q);
@@ -143,6 +150,8 @@ static void expect(const shape *s, const arrays *x, const vkf__attention_args *a
         .key_mask = x->lengths,
         .causal = args->causal,
         .causal_offset = args->causal_offset,
+        .window = args->window,
+        .fully_masked = args->fully_masked,
     };
     vkf__ref_softmax(&softmax);
     for (uint32_t i = 0; i < s->batch * HEADS; i++) {
@@ -156,6 +165,19 @@ static vkf_status emit(vkf__work *work, const void *args)
     return vkf__emit_attention(work, args);
 }
 
+// Masks as the constants have them. Of kinds that say which keys are seen, lengths alone are tested.
+static void set_masks(vkf__bed *bed, const arrays *x, vkf__attention_args *args)
+{
+    const uint32_t *spec = bed->spec;
+    args->causal = !spec || spec[VKF_ATTENTION_SPEC_CAUSAL];
+    args->window = spec && spec[VKF_ATTENTION_SPEC_WINDOW] ? 11 : 0;
+    args->fully_masked = spec ? (vkf_fully_masked)spec[VKF_ATTENTION_SPEC_FULLY_MASKED] : VKF_FULLY_MASKED_ZERO;
+    if (spec && spec[VKF_ATTENTION_SPEC_KEY_MASK_KIND] == VKF_MASK_NONE)
+        return;
+    args->key_mask_kind = VKF_MASK_LENGTHS;
+    args->key_mask = vkf__bed_ints(bed, x->lengths, 2);
+}
+
 static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
 {
     const vkf_dtype *types = bed->variant->kernel->types;
@@ -166,8 +188,6 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
         .k = heads_span(bed, types[1], x->k, s, s->k_len, KV_HEADS, s->width),
         .v = heads_span(bed, types[1], x->v, s, s->k_len, KV_HEADS, s->v_width),
         .out = heads_span(bed, types[2], x->out, s, s->q_len, HEADS, s->v_width),
-        .key_mask = vkf__bed_ints(bed, x->lengths, 2),
-        .key_mask_kind = VKF_MASK_LENGTHS,
         .batch = s->batch,
         .heads = HEADS,
         .kv_heads = KV_HEADS,
@@ -177,13 +197,14 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
         .v_head_dim = s->v_width,
         .mask_cols = s->k_len,
         .key_mask_batch = 1,
-        .causal = true,
         .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
         .scale = 0.25f,
     };
+    set_masks(bed, x, &args);
     if (s->fresh)
         make_fresh(bed, s, x, &args);
-    expect(s, x, &args);
+    if (!bed->gathering)
+        expect(s, x, &args);
     vkf__bed_case c = {
         .emit = emit,
         .args = &args,
@@ -236,20 +257,20 @@ static vkf_status check_widths(vkf__bed *bed, uint32_t width, uint32_t v_width)
 }
 
 // Kernels that put parts together take nothing but keys in parts.
-static vkf_status check_parts(vkf__bed *bed)
+static vkf_status check_parts(vkf__bed *bed, uint32_t width, uint32_t v_width)
 {
-    static const shape shapes[] = {{2, 3, 515, 64, 64, false}, {1, 7, 260, 64, 64, true}};
+    const shape shapes[] = {{2, 3, 515, width, v_width, false}, {1, 7, 260, width, v_width, true}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
     return VKF_OK;
 }
 
-static vkf_status check_fresh(vkf__bed *bed)
+static vkf_status check_fresh(vkf__bed *bed, uint32_t width, uint32_t v_width)
 {
-    static const shape shapes[] = {
-        {1, 1, 1, 64, 64, true},
-        {2, 7, 13, 64, 64, true},
-        {1, 1, 515, 64, 64, true},
+    const shape shapes[] = {
+        {1, 1, 1, width, v_width, true},
+        {2, 7, 13, width, v_width, true},
+        {1, 1, 515, width, v_width, true},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
@@ -258,11 +279,15 @@ static vkf_status check_fresh(vkf__bed *bed)
 
 vkf_status vkf__bed_attention(vkf__bed *bed)
 {
-    VKF_RETURN_IF_ERROR(check_widths(bed, 20, 12));
+    const uint32_t *spec = bed->spec;
+    const uint32_t width = spec ? spec[VKF_ATTENTION_SPEC_HEAD_DIM] : 64;
+    const uint32_t v_width = spec ? spec[VKF_ATTENTION_SPEC_V_HEAD_DIM] : 64;
+    if (!spec)
+        VKF_RETURN_IF_ERROR(check_widths(bed, 20, 12));
     // Some kernels take only certain widths.
-    if (bed->case_count == 0)
-        VKF_RETURN_IF_ERROR(check_widths(bed, 64, 64));
+    if (spec || bed->case_count == 0)
+        VKF_RETURN_IF_ERROR(check_widths(bed, width, v_width));
     if (bed->variant->kernel->joins)
-        VKF_RETURN_IF_ERROR(check_parts(bed));
-    return bed->variant->kernel->takes_fresh ? check_fresh(bed) : VKF_OK;
+        VKF_RETURN_IF_ERROR(check_parts(bed, width, v_width));
+    return bed->variant->kernel->takes_fresh ? check_fresh(bed, width, v_width) : VKF_OK;
 }

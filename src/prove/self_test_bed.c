@@ -34,9 +34,9 @@ void vkf__bed_finish(vkf__bed *bed)
 {
     vkf__buffer_destroy(&bed->buffer);
     vkf__free(&bed->context->host, bed->image);
-    vkf__free(&bed->context->host, bed->wants);
+    vkf__free(&bed->context->host, bed->wants.list);
     bed->image = NULL;
-    bed->wants = NULL;
+    bed->wants = (vkf__pipeline_wants){0};
 }
 
 void vkf__bed_clear(vkf__bed *bed)
@@ -261,28 +261,29 @@ fail:
     return status;
 }
 
-static vkf_status add_wants(vkf__bed *bed, const vkf__dispatch_plan *plan)
+static bool has_constants(const vkf__bed *bed, const vkf__dispatch_plan *plan)
 {
-    void *wants = bed->wants;
-    VKF_RETURN_IF_ERROR(vkf__grow(&bed->context->host, &wants, sizeof *bed->wants, bed->want_count, &bed->want_capacity,
-                                  bed->want_count + plan->node_count));
-    bed->wants = wants;
-    for (uint32_t i = 0; i < plan->node_count; i++) {
-        vkf__pipeline_want *want = &bed->wants[bed->want_count++];
-        want->kernel = plan->nodes[i].variant.kernel;
-        memcpy(want->spec, plan->nodes[i].spec, sizeof want->spec);
-    }
-    return VKF_OK;
+    const size_t bytes = sizeof *bed->spec * bed->variant->kernel->spec_count;
+    bool has = !bed->spec;
+    for (uint32_t i = 0; i < plan->node_count && !has; i++)
+        has = plan->nodes[i].variant.kernel == bed->variant->kernel &&
+              plan->nodes[i].variant.config == bed->variant->config &&
+              memcmp(plan->nodes[i].spec, bed->spec, bytes) == 0;
+    return has;
 }
 
-static vkf_status gather(vkf__bed *bed, const vkf__bed_case *c)
+// *out_wanted: whether the variant takes the case, with the constants that are to be tested.
+static vkf_status look_at(vkf__bed *bed, const vkf__bed_case *c, bool *out_wanted)
 {
     vkf__work work;
     vkf__work_init(&work, bed->context, "trial");
     work.trial = bed->variant;
     vkf_status status = vkf__work_plan(&work, c->emit, c->args);
-    if (status == VKF_OK)
-        status = add_wants(bed, &work.plan);
+    *out_wanted = status == VKF_OK && has_constants(bed, &work.plan);
+    if (*out_wanted && bed->gathering) {
+        bed->case_count++;
+        status = vkf__plan_pipelines(&bed->context->host, &work.plan, &bed->wants);
+    }
     vkf__work_finish(&work);
     return status == VKF_ERROR_UNSUPPORTED ? VKF_OK : status;
 }
@@ -295,8 +296,12 @@ vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
     bed->stopped = bed->stopped || (bed->keep_going && !bed->keep_going(bed->user));
     if (bed->verdict != VKF_VERDICT_PASSED || bed->stopped)
         return VKF_OK;
-    if (bed->gathering)
-        return gather(bed, c);
+    if (bed->gathering || bed->spec) {
+        bool wanted = false;
+        VKF_RETURN_IF_ERROR(look_at(bed, c, &wanted));
+        if (!wanted || bed->gathering)
+            return VKF_OK;
+    }
     status = vkf__trial_init(&trial, bed->context, bed->variant, c->emit, c->args);
     if (status == VKF_ERROR_UNSUPPORTED || vkf__pipelines_refused(&bed->context->pipelines, status)) {
         // The driver has said why.

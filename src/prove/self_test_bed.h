@@ -11,8 +11,12 @@
 typedef struct vkf__bed {
     vkf_context *context;
     const vkf__variant *variant;
-    vkf__verdict verdict;          // PASSED until something is wrong
-    uint32_t repetitions;          // of every case
+    vkf__verdict verdict; // PASSED until something is wrong
+    uint32_t repetitions; // of every case
+    // The specialisation constants with which the variant is about to be used. What they say of an operand the cases
+    // take from them where they can, and a case that gives others is left out. NULL: the cases' own.
+    const uint32_t *spec;
+    bool passed;                   // with other constants: what is as likely to be wrong with any of them is left out
     vkf__keep_going_fn keep_going; // NULL: always
     void *user;
     // Of a bad verdict:
@@ -21,9 +25,9 @@ typedef struct vkf__bed {
     char reason[VKF_VERDICT_REASON_BYTES];
     bool stopped;   // keep_going said no
     bool gathering; // vkf__bed_run() runs nothing, and gathers the pipelines that a case needs
-    vkf__pipeline_want *wants;
-    size_t want_count, want_capacity;
-    uint32_t case_count; // cases that the variant took
+    bool compiled;  // the pipelines are there, as far as the driver takes them
+    vkf__pipeline_wants wants;
+    uint32_t case_count; // cases that the variant took, or would take
     double best_ns;      // the fastest of the first runs of the last case
     double latency_ns;   // of an empty submission beside the last case that foretells
     uint64_t random;

@@ -1,8 +1,8 @@
 // Edge shapes of matrix products: one row and column, odd and prime sizes, one less and one more than a tile, a batch,
 // a sum onto what d holds, and a product so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
 //
-// All of them have one set of flags, that of a Linear with a bias, so that a single pipeline is compiled. Kernels that
-// normalise and gate are run once more with these.
+// All of them have one set of flags, so that a single pipeline is compiled: those with which the variant is about to be
+// used, or those of a Linear with a bias. Kernels that normalise and gate are run once more with these.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -163,11 +163,20 @@ static int32_t *make_rows(vkf__bed *bed, const vkf__gemm_args *args, const float
     return words;
 }
 
-static uint32_t layout_of(const vkf__kernel *kernel)
+static uint32_t layout_of(const vkf__bed *bed)
 {
+    const vkf__kernel *kernel = bed->variant->kernel;
+    if (bed->spec && !vkf__is_blocks(kernel->types[1]))
+        return bed->spec[VKF_GEMM_SPEC_B_LAYOUT];
     if (kernel->b_layouts >> VKF_GEMM_B_PANELS & 1)
         return VKF_GEMM_B_PANELS;
     return kernel->b_layouts >> VKF_GEMM_B_NK & 1 ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+}
+
+// The rows of a as it is stored.
+static uint32_t a_rows(const vkf__gemm_args *args)
+{
+    return args->transpose_a ? args->k : args->m;
 }
 
 // The depth of a shape for a kernel. One that is not a whole number of blocks counts blocks instead of elements.
@@ -176,9 +185,10 @@ static uint32_t depth_of(const vkf__kernel *kernel, uint32_t k)
     return vkf__is_blocks(kernel->types[1]) && k % VKF_BLOCKS_DEPTH != 0 ? k * VKF_BLOCKS_DEPTH : k;
 }
 
-static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
+static vkf__gemm_args args_of(const vkf__bed *bed, const shape *s)
 {
-    uint32_t layout = layout_of(kernel);
+    const vkf__kernel *kernel = bed->variant->kernel;
+    uint32_t layout = layout_of(bed);
     bool panels = layout == VKF_GEMM_B_PANELS, transpose_b = layout != VKF_GEMM_B_KN;
     uint32_t k = depth_of(kernel, s->k);
     // Rows of the deep product begin at multiples of 16 bytes, whatever the type, and others at quads or anywhere.
@@ -189,17 +199,25 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
         .n = s->n,
         .k = k,
         .batch = s->batch,
+        .transpose_a = bed->spec && bed->spec[VKF_GEMM_SPEC_TRANSPOSE_A],
         .lda = k + pad,
         .ldb = transpose_b ? k + pad : s->n + pad,
         .ldd = s->n + 3,
         .transpose_b = transpose_b,
         .alpha = 0.5f,
         .beta = s->beta,
+        .activation = bed->spec ? (vkf_activation)bed->spec[VKF_GEMM_SPEC_ACTIVATION] : VKF_ACTIVATION_DEFAULT,
+        .add_after = bed->spec && bed->spec[VKF_GEMM_SPEC_ADD_AFTER],
         .keep_layout = !panels,
     };
+    if (args.transpose_a)
+        args.lda = s->m + (k % 4 == 0 ? 4 - s->m % 4 : 1);
+    // The reference adds a residual as it is.
+    if (args.add_after && s->beta != 0)
+        args.beta = 1;
     // A deep batch shares one a and one b. In other batches each product has a b of its own, unless b lies in panels.
     bool one = s->k == DEEP_K;
-    args.a_outer = one ? 0 : s->m * args.lda;
+    args.a_outer = one ? 0 : a_rows(&args) * args.lda;
     args.b_outer = one || panels ? 0 : (transpose_b ? s->n : s->k) * args.ldb;
     args.d_outer = s->m * args.ldd;
     return args;
@@ -211,9 +229,11 @@ static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels
     bool blocks = vkf__is_blocks(b_type);
     size_t b_rows = args->transpose_b ? args->n : args->k;
     uint32_t b_cols = args->transpose_b ? args->k : args->n;
-    out->a = padded(bed, matrices_of(args, args->a_outer) * args->m, args->k, args->lda, NAN);
+    out->a = padded(bed, matrices_of(args, args->a_outer) * a_rows(args), args->transpose_a ? args->m : args->k,
+                    args->lda, NAN);
     out->b = padded(bed, matrices_of(args, args->b_outer) * b_rows, b_cols, args->ldb, NAN);
-    out->bias = vkf__bed_random_values(bed, args->n);
+    const bool biased = !bed->spec || bed->spec[VKF_GEMM_SPEC_HAS_BIAS] > 0;
+    out->bias = biased ? vkf__bed_random_values(bed, args->n) : NULL;
     out->d = padded(bed, (size_t)args->batch * args->m, args->n, args->ldd, -77.0f);
     if (out->a && bed->variant->kernel->rounds_rows)
         make_bytes(args, out->a);
@@ -224,7 +244,7 @@ static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels
     bool quantized = takes_quantized_rows(bed->variant->kernel);
     if (quantized)
         out->rows = out->a ? make_rows(bed, args, out->a) : NULL;
-    return out->a && out->b && out->bias && out->d && (out->panels || out->blocks || !panels) &&
+    return out->a && out->b && (out->bias || !biased) && out->d && (out->panels || out->blocks || !panels) &&
            (out->rows || !quantized);
 }
 
@@ -249,7 +269,7 @@ static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
     const vkf_dtype *types = bed->variant->kernel->types;
     size_t b_rows = matrices_of(args, args->b_outer) * (args->transpose_b ? args->n : args->k);
     vkf__bed_clear(bed);
-    size_t a_count = matrices_of(args, args->a_outer) * args->m * args->lda;
+    size_t a_count = matrices_of(args, args->a_outer) * a_rows(args) * args->lda;
     args->a = o->rows ? vkf__bed_ints(bed, o->rows, (size_t)vkf__quantized_words(a_count))
                       : vkf__bed_floats(bed, types[0], o->a, a_count);
     if (o->blocks)
@@ -273,15 +293,18 @@ static void expect(const vkf__gemm_args *args, operands *o)
         .batch = one ? 1 : args->batch,
         .a = o->a,
         .b = o->b,
-        .c = o->d,
+        .c = args->add_after ? NULL : o->d,
+        .residual = args->add_after && args->beta != 0 ? o->d : NULL,
         .bias = o->bias,
         .out = o->d,
         .a_layout = {.row = args->lda, .outer = args->a_outer},
         .b_layout = {.row = args->ldb, .outer = args->b_outer},
         .out_layout = {.row = args->ldd, .outer = args->d_outer},
+        .transpose_a = args->transpose_a,
         .transpose_b = args->transpose_b,
         .alpha = args->alpha,
-        .beta = args->beta,
+        .beta = args->add_after ? 0 : args->beta,
+        .activation = args->activation,
     };
     vkf__ref_gemm(&ref);
     for (uint32_t i = 1; one && i < args->batch; i++)
@@ -298,24 +321,26 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     const vkf__kernel *kernel = bed->variant->kernel;
     vkf_status status = VKF_OK;
     operands o = {0};
-    vkf__gemm_args args = args_of(kernel, s);
+    vkf__gemm_args args = args_of(bed, s);
     static const char *const layouts[] = {
         [VKF_GEMM_B_KN] = "(k, n)", [VKF_GEMM_B_NK] = "(n, k)", [VKF_GEMM_B_PANELS] = "panels"};
-    if (make_operands(bed, &args, layout_of(kernel) == VKF_GEMM_B_PANELS, &o)) {
+    if (make_operands(bed, &args, layout_of(bed) == VKF_GEMM_B_PANELS, &o)) {
         lay_out(bed, &o, &args);
-        expect(&args, &o);
+        if (!bed->gathering)
+            expect(&args, &o);
         vkf__bed_case c = {
             .emit = emit,
             .args = &args,
             .out = args.d,
             .expected = o.d,
-            .tolerance = vkf__bed_exact(kernel->types[2]),
+            .tolerance = args.activation == VKF_ACTIVATION_DEFAULT ? vkf__bed_exact(kernel->types[2])
+                                                                   : vkf__bed_close(kernel->types[2]),
             .patience = s->k == DEEP_K ? DEEP_PATIENCE : 1,
             .foretells = s->k % STEADY_K == 0,
             .costly = s->k == DEEP_K,
         };
         (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, batch %u, beta %g, b in %s", s->m, s->n, args.k,
-                       s->batch, (double)s->beta, layouts[layout_of(kernel)]);
+                       s->batch, (double)args.beta, layouts[layout_of(bed)]);
         status = vkf__bed_run(bed, &c);
     } else {
         status = vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
@@ -343,7 +368,7 @@ static void normalise(const vkf__gemm_args *args, const float *weight, const flo
 }
 
 // Turns d into the expected result, in the first half of its columns. `plain` is the product without the gate.
-static vkf_status expect_gated(vkf__bed *bed, const vkf__gemm_args *plain, operands *o)
+static vkf_status expect_gated(vkf__bed *bed, const vkf__gemm_args *plain, vkf_activation activation, operands *o)
 {
     vkf_status status = VKF_OK;
     const uint32_t dim = plain->n / 2;
@@ -353,28 +378,53 @@ static vkf_status expect_gated(vkf__bed *bed, const vkf__gemm_args *plain, opera
     product.d = made;
     expect(plain, &product);
     for (uint32_t m = 0; m < plain->m; m++)
-        vkf__ref_gate(1, dim, VKF_ACTIVATION_RELU, made + (size_t)m * plain->ldd, o->d + (size_t)m * plain->ldd);
+        vkf__ref_gate(1, dim, activation, made + (size_t)m * plain->ldd, o->d + (size_t)m * plain->ldd);
 fail:
     vkf__free(&bed->context->host, made);
     return status;
+}
+
+// What a product does besides.
+typedef struct fusion {
+    bool gate, norm;
+    bool layer; // the norm is a LayerNorm
+} fusion;
+
+static fusion fusion_of(const vkf__bed *bed)
+{
+    const vkf__kernel *kernel = bed->variant->kernel;
+    if (!bed->spec)
+        return (fusion){.gate = kernel->gates, .norm = kernel->norms};
+    const uint32_t norm = kernel->norms ? bed->spec[VKF_GEMM_SPEC_NORM] : VKF_GEMM_NORM_NONE;
+    return (fusion){
+        .gate = kernel->gates && bed->spec[VKF_GEMM_SPEC_GATE],
+        .norm = norm != VKF_GEMM_NORM_NONE,
+        .layer = norm == VKF_GEMM_NORM_LAYER_F32 || norm == VKF_GEMM_NORM_LAYER_F16,
+    };
 }
 
 // `norm` has the weight of the norm, (k), and with `layer` its bias behind it.
 static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, bool layer, operands *o, const float *norm)
 {
     const vkf__kernel *kernel = bed->variant->kernel;
-    vkf__gemm_args args = *plain;
+    const fusion f = fusion_of(bed);
+    vkf__gemm_args args = *plain, product = *plain;
     lay_out(bed, o, &args);
-    args.gate = true;
-    args.activation = VKF_ACTIVATION_RELU;
-    if (kernel->norms) {
+    args.gate = f.gate;
+    args.activation = bed->spec ? plain->activation : VKF_ACTIVATION_RELU;
+    if (f.norm) {
         const float *norm_bias = layer ? norm + args.k : NULL;
         args.norm.weight = vkf__bed_floats(bed, bias_type(kernel->types), norm, args.k);
         args.norm.bias = vkf__bed_floats(bed, bias_type(kernel->types), norm_bias, args.k);
         args.norm.eps = 0.5f;
         normalise(&args, norm, norm_bias, o);
     }
-    VKF_RETURN_IF_ERROR(expect_gated(bed, plain, o));
+    if (f.gate) {
+        product.activation = VKF_ACTIVATION_DEFAULT;
+        VKF_RETURN_IF_ERROR(expect_gated(bed, &product, args.activation, o));
+    } else {
+        expect(&product, o);
+    }
     vkf__bed_case c = {
         .emit = emit,
         .args = &args,
@@ -382,10 +432,10 @@ static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, bool lay
         .expected = o->d,
         .tolerance = vkf__bed_close(kernel->types[2]) * sqrt(args.k / (double)FUSED_K),
     };
-    (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, gated%s", args.m, args.n, args.k,
-                   !kernel->norms ? ""
-                   : layer        ? ", of rows after LayerNorm"
-                                  : ", of rows after RMSNorm");
+    (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u%s%s", args.m, args.n, args.k, f.gate ? ", gated" : "",
+                   !f.norm ? ""
+                   : layer ? ", of rows after LayerNorm"
+                           : ", of rows after RMSNorm");
     return vkf__bed_run(bed, &c);
 }
 
@@ -421,9 +471,9 @@ static vkf_status check_fused(vkf__bed *bed, const shape *s, bool layer)
 {
     vkf_status status = VKF_OK;
     operands o = {0};
-    const vkf__gemm_args args = args_of(bed->variant->kernel, s);
+    const vkf__gemm_args args = args_of(bed, s);
     float *norm = vkf__bed_random_values(bed, 2 * (size_t)args.k);
-    if (norm && make_operands(bed, &args, layout_of(bed->variant->kernel) == VKF_GEMM_B_PANELS, &o)) {
+    if (norm && make_operands(bed, &args, layout_of(bed) == VKF_GEMM_B_PANELS, &o)) {
         if (bed->variant->kernel->rounds_rows)
             keep_bytes(&args, layer, &o, norm);
         if (layer)
@@ -501,10 +551,14 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
     // Rows and columns beyond a tile, in halves of which the second begins within one.
     const shape fused = {rows > 1 ? rows - 1 : rows, 8 * tn + 8, FUSED_K, 1, 0};
-    if (bed->variant->kernel->gates)
-        VKF_RETURN_IF_ERROR(check_fused(bed, &fused, false));
-    if (bed->variant->kernel->norms)
+    const fusion f = fusion_of(bed);
+    if (f.gate || f.norm)
+        VKF_RETURN_IF_ERROR(check_fused(bed, &fused, f.layer));
+    if (f.norm && !bed->spec)
         VKF_RETURN_IF_ERROR(check_fused(bed, &fused, true));
+    // A loop ends early whatever is done with its sums.
+    if (bed->passed && bed->case_count > 0)
+        return VKF_OK;
     VKF_RETURN_IF_ERROR(foretell_deep(bed, &steady, &deep));
     VKF_RETURN_IF_ERROR(check(bed, &deep));
     if (!processor)

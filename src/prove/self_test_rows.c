@@ -8,6 +8,7 @@
 #include "op/pool.h"
 #include "op/softmax.h"
 #include "reference/reference.h"
+#include "shared/layer_norm.h"
 
 #define LENGTHS 5
 
@@ -108,14 +109,27 @@ typedef struct norm_arrays {
     float *weight, *bias;      // (dim)
 } norm_arrays;
 
-static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint32_t rows, uint32_t dim, bool rms)
+static vkf_residual_order order_of(const vkf__bed *bed)
+{
+    if (bed->variant->kernel->op != VKF_OP_LAYER_NORM_RESIDUAL)
+        return VKF_RESIDUAL_NONE;
+    return bed->spec && bed->spec[VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER] ? VKF_RESIDUAL_AFTER : VKF_RESIDUAL_BEFORE;
+}
+
+static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *given, uint32_t rows, uint32_t dim, bool rms)
 {
     const vkf__kernel *kernel = bed->variant->kernel;
-    bool residual = kernel->op == VKF_OP_LAYER_NORM_RESIDUAL;
+    const vkf_residual_order order = order_of(bed);
+    const bool residual = order != VKF_RESIDUAL_NONE;
+    norm_arrays used = *given, *arrays = &used;
+    if (bed->spec && !bed->spec[VKF_LAYER_NORM_SPEC_HAS_WEIGHT])
+        used.weight = NULL;
+    if (bed->spec && !bed->spec[VKF_LAYER_NORM_SPEC_HAS_BIAS])
+        used.bias = NULL;
     size_t count = (size_t)rows * dim;
     vkf__layer_norm_args args = {
         .label = "self-test",
-        .residual_order = residual ? VKF_RESIDUAL_BEFORE : VKF_RESIDUAL_NONE,
+        .residual_order = order,
         .rows = rows,
         .dim = dim,
         .eps = 1e-5f,

@@ -28,7 +28,7 @@ static vkf_status make_batch(warm_up *warm)
     const uint32_t count = warm->batch_count;
     bool refused = false;
     warm->batch_count = 0;
-    vkf_status status = vkf__pipelines_make(pipelines, warm->wants, count);
+    vkf_status status = vkf__pipelines_make(pipelines, warm->wants, count, NULL);
     if (!vkf__pipelines_refused(pipelines, status))
         return status;
     for (uint32_t i = 0; i < count; i++)

@@ -16,11 +16,11 @@ static int proofs;
 static int refused;
 
 // Finds every fused attention kernel wrong.
-static vkf_status refuse_attention(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+static vkf_status refuse_attention(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
 {
     proofs++;
-    for (size_t i = 0; i < count; i++) {
-        const vkf__variant *v = &wants[i].variant;
+    for (size_t i = 0; i < plan->want_count; i++) {
+        const vkf__variant *v = &plan->wants[i].variant;
         if (v->kernel->op != VKF_OP_ATTENTION ||
             vkf__verdict_get(&context->learned.verdicts, v->kernel, v->config) != VKF_VERDICT_UNKNOWN)
             continue;
@@ -31,9 +31,9 @@ static vkf_status refuse_attention(vkf_context *context, const vkf__want *wants,
     return VKF_OK;
 }
 
-static vkf_status lose_device(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+static vkf_status lose_device(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
 {
-    (void)context, (void)wants, (void)count, (void)out_again;
+    (void)context, (void)plan, (void)out_again;
     proofs++;
     return VKF_ERROR_DEVICE_LOST;
 }

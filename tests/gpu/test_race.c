@@ -9,6 +9,7 @@
 #include "prove/race.h"
 #include "prove/trial.h"
 #include "prove/tune.h"
+#include "shared/gemm.h"
 #include "support/blob_store.h"
 #include "support/fixture.h"
 #include "vk/traits.h"
@@ -167,11 +168,16 @@ static vkf__variant proven_choice(vkf_context *context, int *out_rounds)
     const uint32_t side = vkf_test_all() ? 128 : 32;
     const vkf__problem problem = {.m = side, .n = side, .k = 128, .b_layout = VKF_LAYOUT_ROWS, .quads = true};
     const vkf__selector selector = vkf__context_selector(context);
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_GEMM_SPEC_B_LAYOUT] = problem.b_layout};
     vkf__want want = {.op = VKF_OP_GEMM, .types = {types[0], types[1], types[2]}, .problem = problem};
+    vkf__planned_node node = {.label = "race"};
+    const vkf__dispatch_plan plan = {.nodes = &node, .node_count = 1, .wants = &want, .want_count = 1};
     *out_rounds = 0;
     for (bool again = true; again; ++*out_rounds) {
         assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &want.variant, NULL));
-        assert_int_equal(vkf__prove(context, &want, 1, &again), VKF_OK);
+        node.variant = want.variant;
+        vkf__variant_spec(selector.caps, &node.variant, flags, node.spec);
+        assert_int_equal(vkf__prove(context, &plan, &again), VKF_OK);
         assert_true(*out_rounds < 20);
     }
     return want.variant;

@@ -27,12 +27,13 @@ static vkf_status multiply_edited(vkf_test_gpu *gpu, vkf_test_heard *h, const ch
     return status;
 }
 
-static const char store_line[] = "col, sum[i * THREAD_N + j]);";
+static const char store_line[] = "col, col, sum[i * THREAD_N + j]);";
 
 // Wrong in one config alone, which is what would be taken for this size.
 static void test_wrong_variant_is_found_and_replaced(void **state)
 {
-    static const char wrong[] = "col, (TILE_M == 64 && TILE_N == 64 ? 1.001 : 1.0) * sum[i * THREAD_N + j]);";
+    static const char wrong[] = "col, col, (TILE_M == 64 && TILE_N == 64 && THREAD_M == 8 ? 1.001 : 1.0) "
+                                "* sum[i * THREAD_N + j]);";
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_heard h;
     float value = 0;
@@ -55,7 +56,8 @@ static void test_slightly_wrong_variant_is_found(void **state)
     float value = 0;
     vkf_test_skip_without_glsl_compiler();
     assert_int_equal(multiply_edited(vkf_test_gpu_of(state), &h, store_line,
-                                     "col, (TILE_M == 64 ? 1.00001 : 1.0) * sum[i * THREAD_N + j]);", false, 0, &value),
+                                     "col, col, (TILE_M == 64 ? 1.00001 : 1.0) * sum[i * THREAD_N + j]);", false, 0,
+                                     &value),
                      VKF_OK);
     assert_true(value == 100);
 }

@@ -38,12 +38,12 @@ static struct {
     vkf__variant bad; // null: none was wanted yet
 } planted;
 
-static vkf_status planted_proof(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+static vkf_status planted_proof(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
 {
-    for (size_t i = 0; i < count && !planted.bad.kernel; i++) {
-        if (wants[i].op != VKF_OP_GEMM)
+    for (size_t i = 0; i < plan->want_count && !planted.bad.kernel; i++) {
+        if (plan->wants[i].op != VKF_OP_GEMM)
             continue;
-        planted.bad = wants[i].variant;
+        planted.bad = plan->wants[i].variant;
         vkf__learned_verdict(&context->learned, planted.bad.kernel, planted.bad.config, planted.verdict);
         *out_again = true;
     }

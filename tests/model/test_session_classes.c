@@ -211,9 +211,9 @@ static void test_class_that_needs_more_memory_is_refused(void **state)
     vkf_test_rig_free(&rig);
 }
 
-static vkf_status prove_nothing(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+static vkf_status prove_nothing(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
 {
-    (void)context, (void)wants, (void)count, (void)out_again;
+    (void)context, (void)plan, (void)out_again;
     return VKF_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 

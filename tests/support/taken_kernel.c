@@ -10,12 +10,12 @@ static struct {
     vkf__variant variant;
 } watched;
 
-static vkf_status note_kernels(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+static vkf_status note_kernels(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
 {
-    for (size_t i = 0; i < count; i++)
-        if (wants[i].op == watched.op)
-            watched.variant = wants[i].variant;
-    return watched.prove ? watched.prove(context, wants, count, out_again) : VKF_OK;
+    for (size_t i = 0; i < plan->want_count; i++)
+        if (plan->wants[i].op == watched.op)
+            watched.variant = plan->wants[i].variant;
+    return watched.prove ? watched.prove(context, plan, out_again) : VKF_OK;
 }
 
 void vkf_test_watch_kernels(vkf_context *context, vkf__op op)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 
 enum { MOST = 100 };
@@ -32,6 +33,62 @@ static void test_parallel_does_each_piece_once(void **state)
             for (size_t i = 0; i < MOST; i++)
                 assert_int_equal(atomic_load(&done[i]), i < counts[c]);
         }
+}
+
+// What a teller is told, and when it has heard enough.
+typedef struct hearer {
+    pthread_t caller;
+    size_t calls, last, enough;
+    bool in_order, by_caller;
+} hearer;
+
+static bool hear(void *teller, size_t done)
+{
+    hearer *h = teller;
+    h->in_order = h->in_order && (h->calls == 0 ? done == 0 : done >= h->last);
+    h->by_caller = h->by_caller && pthread_equal(pthread_self(), h->caller);
+    h->calls++;
+    h->last = done;
+    return done < h->enough;
+}
+
+static hearer make_hearer(size_t enough)
+{
+    return (hearer){.caller = pthread_self(), .enough = enough, .in_order = true, .by_caller = true};
+}
+
+static void count_slowly(void *user, size_t index)
+{
+    vkf__pause_ns(2000000);
+    count(user, index);
+}
+
+static void test_parallel_told_does_each_piece_once(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 7, MOST};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        atomic_uint done[MOST] = {0};
+        hearer h = make_hearer(MOST);
+        assert_int_equal(vkf__parallel_run_told(4, counts[c], count_slowly, done, hear, &h), counts[c]);
+        for (size_t i = 0; i < MOST; i++)
+            assert_int_equal(atomic_load(&done[i]), i < counts[c]);
+        assert_true(h.calls > 1 && h.in_order && h.by_caller);
+    }
+}
+
+// The pieces that were begun are done, and are the first of the list.
+static void test_parallel_told_stops(void **state)
+{
+    (void)state;
+    for (size_t enough = 0; enough < 3; enough++) {
+        atomic_uint done[MOST] = {0};
+        hearer h = make_hearer(enough);
+        const size_t begun = vkf__parallel_run_told(2, MOST, count_slowly, done, hear, &h);
+        assert_true(begun < MOST);
+        for (size_t i = 0; i < MOST; i++)
+            assert_int_equal(atomic_load(&done[i]), i < begun);
+    }
 }
 
 static void test_parallel_threads_are_bounded(void **state)
@@ -81,6 +138,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parallel_does_each_piece_once),
+        cmocka_unit_test(test_parallel_told_does_each_piece_once),
+        cmocka_unit_test(test_parallel_told_stops),
         cmocka_unit_test(test_parallel_threads_are_bounded),
         cmocka_unit_test(test_parallel_leaves_signals_to_the_caller),
     };

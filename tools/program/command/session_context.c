@@ -10,6 +10,7 @@
 #include "command/commands.h"
 #include "dump/dump.h"
 #include "dump/number_check.h"
+#include "output/progress.h"
 #include "output/visible_text.h"
 #include "system/terminal.h"
 
@@ -19,6 +20,10 @@ struct vkf_message_log {
     bool quiet;
     const char *cache_path; // NULL: none
     char last_error[1024];
+    // The line about what is done before kernels are used for the first time.
+    vkf_progress first_use;
+    char first_use_task[64];
+    bool first_use_under_way;
 };
 
 vkf_message_log *vkf_message_log_create(void)
@@ -56,7 +61,24 @@ void vkf_message_log_receive(void *user, vkf_severity severity, const char *text
         snprintf(text_with_path, sizeof text_with_path, "%s; the cache is %s", text, log->cache_path);
         text = text_with_path;
     }
+    vkf_progress_end(&log->first_use);
     vkf_print_message(NULL, severity, text);
+}
+
+// A vkf_progress_fn. What begins within a second of the end of what was before counts as going on.
+static bool show_first_use(void *user, uint32_t done, uint32_t total, const char *what)
+{
+    vkf_message_log *log = user;
+    vkf_progress *progress = &log->first_use;
+    if (!log->first_use_under_way && vkf_now_ms() - progress->last_ms > 1000)
+        *progress = vkf_progress_start(log->first_use_task);
+    (void)snprintf(log->first_use_task, sizeof log->first_use_task, "%s:", what);
+    log->first_use_under_way = done < total;
+    if (done < total)
+        return vkf_progress_show(progress, done, total, NULL);
+    vkf_progress_end(progress);
+    progress->last_ms = vkf_now_ms();
+    return true;
 }
 
 void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet)
@@ -99,6 +121,8 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .pipeline_statistics = common->statistics,
         .pipeline_representations = common->representations,
         .limits = common->limits,
+        .progress = show_first_use,
+        .progress_user = common->messages,
     };
 }
 

@@ -311,6 +311,14 @@ pub type vkf_get_instance_proc_addr = ::std::option::Option<
         name: *const ::std::os::raw::c_char,
     ) -> vkf_void_function,
 >;
+pub type vkf_progress_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::std::os::raw::c_void,
+        done: u32,
+        total: u32,
+        what: *const ::std::os::raw::c_char,
+    ) -> bool,
+>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_external_device {
@@ -350,6 +358,8 @@ pub struct vkf_context_desc {
     pub external_memory: bool,
     pub queue_priority: vkf_queue_priority,
     pub device_memory_limit_bytes: u64,
+    pub progress: vkf_progress_fn,
+    pub progress_user: *mut ::std::os::raw::c_void,
 }
 impl Default for vkf_context_desc {
     fn default() -> Self {
@@ -441,14 +451,6 @@ pub struct vkf_memory_plan {
     pub heap_count: u32,
     pub heap_bytes: [u64; 16usize],
 }
-pub type vkf_progress_fn = ::std::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::std::os::raw::c_void,
-        done: u32,
-        total: u32,
-        what: *const ::std::os::raw::c_char,
-    ) -> bool,
->;
 extern "C" {
     pub fn vkf_context_create_pipelines(
         context: *mut vkf_context,
