@@ -66,8 +66,8 @@ typedef enum vkf_queue_priority {
 #define VKF_UUID_SIZE 16
 
 typedef enum vkf_device_choice_kind {
-    // Discrete, then integrated, then virtual, then CPU; of one type that with the most usable kernels, and of equals that
-    // with the most memory.
+    // Discrete, then integrated, then virtual, then CPU; of one type that with the most usable kernels, and of equals
+    // that with the most memory.
     VKF_CHOOSE_BEST = 0,
     VKF_CHOOSE_INDEX,
     VKF_CHOOSE_NAME, // a case-insensitive part of the device's name; must match exactly one kind of name
@@ -170,11 +170,11 @@ typedef struct vkf_context_desc {
     // The most that vkf_memory_usage.reserved_bytes may come to, all heaps together; 0: what the device has. What would
     // be beyond it gives OUT_OF_DEVICE_MEMORY. Some drivers, lavapipe among them, promise more memory than there is.
     uint64_t device_memory_limit_bytes;
-    // Optional: is told what a call does before kernels are used for the first time, which may take seconds the first
-    // time on a device and driver. `what` is "compiling kernels" (several times a second), "testing kernels on this
-    // device, once" (before each) or "measuring kernels on this device, once" (the same, with tune_on_first_use), and
-    // done == total says that this has ended. Called on the thread of the call, which must not use the context meanwhile.
-    // A call that is cancelled has proven and keeps what was done so far.
+    // Optional: is told what a call does before it uses kernels for the first time, which on a new device or driver may
+    // take many seconds. `what` is "compiling kernels" (several times a second), "testing kernels on this device, once"
+    // (before each) or "measuring kernels on this device, once" (the same, with tune_on_first_use); done == total says
+    // that this has ended. It is called on the thread of the call, and must not use the context. Where it returns false
+    // the call, vkf_context_create() too, gives CANCELLED; what was compiled and tested until then is kept.
     vkf_progress_fn progress;
     void *progress_user;
 } vkf_context_desc;

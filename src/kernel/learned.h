@@ -52,7 +52,8 @@ void vkf__learned_forget(vkf__learned *learned);
 // Visits the verdicts and races that are known, in the registry's order, while it holds the lock.
 void vkf__learned_visit(vkf__learned *learned, vkf_verdict_fn visit, void *user);
 
-// Whether a variant has passed with these constants, here or as it is stored; and that it has. Status OUT_OF_HOST_MEMORY.
+// Whether a variant has passed with these constants, here or as it is stored; and that it has. Status
+// OUT_OF_HOST_MEMORY.
 bool vkf__learned_has_passed(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec);
 VKF_MUST_CHECK vkf_status vkf__learned_passes(vkf__learned *learned, const vkf__variant *variant, const uint32_t *spec);
 

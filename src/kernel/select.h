@@ -41,8 +41,8 @@ uint32_t vkf__kernel_push_words(const vkf__kernel *kernel);
 bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                            const char **out_why);
 
-// The first config with which the device may run a kernel, which is the one that most problems get; NULL when it may not
-// run. *out_why as above.
+// The first config with which the device may run a kernel, which is the one that most problems get; NULL when it may
+// not run. *out_why as above.
 const vkf__config *vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why);
 // How many kernels the device may run.
 uint32_t vkf__kernels_usable(const vkf__caps *caps);

@@ -161,8 +161,8 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
                                                         : VKF_OK;
 }
 
-// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test, or its first with some
-// constants.
+// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test, or its first with
+// some constants.
 static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf__verdict *out_verdict)
 {
     vkf__learned *learned = &bed->context->learned;
@@ -173,8 +173,8 @@ static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf_
     return status == VKF_OK ? ended : status;
 }
 
-// `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested; with
-// constants it is, unless it has passed with these.
+// `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested;
+// with constants it is, unless it has passed with these.
 static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
 {
     vkf_context *context = bed->context;

@@ -122,10 +122,10 @@ void vkf__caps_limit_to(vkf__caps *caps, const vkf__caps *described);
 VKF_MUST_CHECK vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps,
                                                    const struct vkf_external_device *external);
 
-// Picks one of `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue; of one
-// type they take the device with the most usable kernels (`kernels` has the number of each; NULL: they are not known),
-// and of equals the one with the most memory of its own. A device chosen by index, name or UUID is taken as it is.
-// Pure. Statuses: NO_DEVICE (the message lists the candidates), INVALID_ARGUMENT.
+// Picks one of `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue; of
+// one type they take the device with the most usable kernels (`kernels` has the number of each; NULL: they are not
+// known), and of equals the one with the most memory of its own. A device chosen by index, name or UUID is taken as it
+// is. Pure. Statuses: NO_DEVICE (the message lists the candidates), INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, const uint32_t *kernels,
                                            uint32_t count, const vkf_device_choice *choice, uint32_t *out_index);
 
