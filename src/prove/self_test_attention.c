@@ -24,6 +24,7 @@ typedef struct arrays {
     float *scores;          // (batch, HEADS, q_len, k_len)
     float *rows;            // of fresh keys: (batch, q_len, row_of())
     float *table;           // (k_len, rotary_of()) and more
+    float *mask, *key_mask; // room for (q_len, k_len) and (batch, k_len)
     int32_t lengths[2];
 } arrays;
 
@@ -146,8 +147,11 @@ static void expect(const shape *s, const arrays *x, const vkf__attention_args *a
         .x = x->scores,
         .out = x->scores,
         .scale = 1.0f,
+        .mask_kind = args->mask_kind,
+        .mask = x->mask,
+        .mask_row = args->mask_row,
         .key_mask_kind = args->key_mask_kind,
-        .key_mask = x->lengths,
+        .key_mask = args->key_mask_kind == VKF_MASK_LENGTHS ? (const void *)x->lengths : (const void *)x->key_mask,
         .causal = args->causal,
         .causal_offset = args->causal_offset,
         .window = args->window,
@@ -165,17 +169,35 @@ static vkf_status emit(vkf__work *work, const void *args)
     return vkf__emit_attention(work, args);
 }
 
-// Masks as the constants have them. Of kinds that say which keys are seen, lengths alone are tested.
-static void set_masks(vkf__bed *bed, const arrays *x, vkf__attention_args *args)
+// A mask of random numbers, or of bools in their place.
+static vkf__span make_mask(vkf__bed *bed, vkf_mask_kind kind, float *values, size_t count)
 {
-    const uint32_t *spec = bed->spec;
-    args->causal = !spec || spec[VKF_ATTENTION_SPEC_CAUSAL];
-    args->window = spec && spec[VKF_ATTENTION_SPEC_WINDOW] ? 11 : 0;
-    args->fully_masked = spec ? (vkf_fully_masked)spec[VKF_ATTENTION_SPEC_FULLY_MASKED] : VKF_FULLY_MASKED_ZERO;
-    if (spec && spec[VKF_ATTENTION_SPEC_KEY_MASK_KIND] == VKF_MASK_NONE)
-        return;
-    args->key_mask_kind = VKF_MASK_LENGTHS;
-    args->key_mask = vkf__bed_ints(bed, x->lengths, 2);
+    uint8_t *bools = (uint8_t *)values;
+    if (kind == VKF_MASK_ADDITIVE)
+        return vkf__bed_floats(bed, VKF_DTYPE_F32, values, count);
+    for (size_t i = 0; i < count; i++)
+        bools[i] = (i % 3 == 1) == (kind == VKF_MASK_BOOL_EXCLUDE);
+    vkf__span span = vkf__bed_panels(bed, VKF_DTYPE_BOOL, bools, count);
+    span.panels = false;
+    return span;
+}
+
+// Masks as the constants have them; by themselves lengths and a causal one.
+static void set_masks(vkf__bed *bed, const shape *s, const arrays *x, vkf__attention_args *args)
+{
+    args->causal = vkf__bed_constant(bed, VKF_ATTENTION_SPEC_CAUSAL, 1);
+    args->window = vkf__bed_constant(bed, VKF_ATTENTION_SPEC_WINDOW, 0) ? 11 : 0;
+    args->fully_masked = (vkf_fully_masked)vkf__bed_constant(bed, VKF_ATTENTION_SPEC_FULLY_MASKED, 0);
+    args->mask_kind = (vkf_mask_kind)vkf__bed_constant(bed, VKF_ATTENTION_SPEC_MASK_KIND, VKF_MASK_NONE);
+    args->key_mask_kind = (vkf_mask_kind)vkf__bed_constant(bed, VKF_ATTENTION_SPEC_KEY_MASK_KIND, VKF_MASK_LENGTHS);
+    args->mask_row = s->k_len;
+    args->key_mask_batch = args->key_mask_kind == VKF_MASK_LENGTHS ? 1 : s->k_len;
+    if (args->mask_kind != VKF_MASK_NONE)
+        args->mask = make_mask(bed, args->mask_kind, x->mask, (size_t)s->q_len * s->k_len);
+    if (args->key_mask_kind == VKF_MASK_LENGTHS)
+        args->key_mask = vkf__bed_ints(bed, x->lengths, 2);
+    else if (args->key_mask_kind != VKF_MASK_NONE)
+        args->key_mask = make_mask(bed, args->key_mask_kind, x->key_mask, (size_t)s->batch * s->k_len);
 }
 
 static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
@@ -196,11 +218,10 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
         .head_dim = s->width,
         .v_head_dim = s->v_width,
         .mask_cols = s->k_len,
-        .key_mask_batch = 1,
         .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
         .scale = 0.25f,
     };
-    set_masks(bed, x, &args);
+    set_masks(bed, s, x, &args);
     if (s->fresh)
         make_fresh(bed, s, x, &args);
     if (!bed->gathering)
@@ -230,9 +251,11 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .scores = vkf__bed_random_values(bed, queries * s->k_len),
         .rows = vkf__bed_random_values(bed, (size_t)s->batch * s->q_len * row_of(s)),
         .table = vkf__bed_random_values(bed, (size_t)s->k_len * ROTARY),
+        .mask = vkf__bed_random_values(bed, (size_t)s->q_len * s->k_len),
+        .key_mask = vkf__bed_random_values(bed, (size_t)s->batch * s->k_len),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.scores && x.rows && x.table
+    vkf_status status = x.q && x.k && x.v && x.out && x.scores && x.rows && x.table && x.mask && x.key_mask
                             ? run(bed, s, &x)
                             : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
     vkf__free(host, x.q);
@@ -242,6 +265,8 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     vkf__free(host, x.scores);
     vkf__free(host, x.rows);
     vkf__free(host, x.table);
+    vkf__free(host, x.mask);
+    vkf__free(host, x.key_mask);
     return status;
 }
 
@@ -279,13 +304,12 @@ static vkf_status check_fresh(vkf__bed *bed, uint32_t width, uint32_t v_width)
 
 vkf_status vkf__bed_attention(vkf__bed *bed)
 {
-    const uint32_t *spec = bed->spec;
-    const uint32_t width = spec ? spec[VKF_ATTENTION_SPEC_HEAD_DIM] : 64;
-    const uint32_t v_width = spec ? spec[VKF_ATTENTION_SPEC_V_HEAD_DIM] : 64;
-    if (!spec)
+    const uint32_t width = vkf__bed_constant(bed, VKF_ATTENTION_SPEC_HEAD_DIM, 64);
+    const uint32_t v_width = vkf__bed_constant(bed, VKF_ATTENTION_SPEC_V_HEAD_DIM, 64);
+    if (!bed->spec)
         VKF_RETURN_IF_ERROR(check_widths(bed, 20, 12));
     // Some kernels take only certain widths.
-    if (spec || bed->case_count == 0)
+    if (bed->spec || bed->case_count == 0)
         VKF_RETURN_IF_ERROR(check_widths(bed, width, v_width));
     if (bed->variant->kernel->joins)
         VKF_RETURN_IF_ERROR(check_parts(bed, width, v_width));

@@ -1,18 +1,21 @@
 // Edge shapes of attention for training, with dropout, and of its gradients: one query and key, primes, heads that
 // share keys, keys that end early.
 //
-// The width of a head is a constant of the kernels. All shapes have the same width, so that few pipelines are compiled.
+// The width of a head is a constant of the kernels. All shapes have the same width, so that few pipelines are compiled:
+// that with which the variant is about to be used.
 #include "prove/self_test_bed.h"
 
 #include <stdio.h>
 
 #include "op/attention_grad.h"
 #include "reference/reference.h"
+#include "shared/attention_grad.h"
 
-enum { HEADS = 4, KV_HEADS = 2, WIDTH = 20, V_WIDTH = 12 };
+enum { HEADS = 4, KV_HEADS = 2 };
 
 typedef struct shape {
     uint32_t batch, q_len, k_len;
+    uint32_t width, v_width;
 } shape;
 
 typedef struct arrays {
@@ -65,16 +68,16 @@ static vkf__ref_sdpa_desc forward_of(const shape *s, const arrays *x, const vkf_
                     .causal = args->causal,
                     .causal_offset = args->causal_offset},
         .kv_heads = KV_HEADS,
-        .head_dim = WIDTH,
-        .v_head_dim = V_WIDTH,
+        .head_dim = s->width,
+        .v_head_dim = s->v_width,
         .query = x->q,
         .key = x->k,
         .value = x->v,
         .out = x->out,
-        .q_layout = layout_of(s->q_len, HEADS, WIDTH),
-        .k_layout = layout_of(s->k_len, KV_HEADS, WIDTH),
-        .v_layout = layout_of(s->k_len, KV_HEADS, V_WIDTH),
-        .out_layout = layout_of(s->q_len, HEADS, V_WIDTH),
+        .q_layout = layout_of(s->q_len, HEADS, s->width),
+        .k_layout = layout_of(s->k_len, KV_HEADS, s->width),
+        .v_layout = layout_of(s->k_len, KV_HEADS, s->v_width),
+        .out_layout = layout_of(s->q_len, HEADS, s->v_width),
     };
 }
 
@@ -88,8 +91,8 @@ static void take(float *out, const double *grads, size_t count, bool accumulate)
 // Leaves the expected output in x->out, and gradients in x->dq, x->dk and x->dv.
 static void expect(const shape *s, const arrays *x, const vkf__attention_grad_args *args)
 {
-    const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
-                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), bias = bias_count(s);
+    const size_t q = count_of(s, s->q_len, HEADS, s->width), k = count_of(s, s->k_len, KV_HEADS, s->width),
+                 v = count_of(s, s->k_len, KV_HEADS, s->v_width), bias = bias_count(s);
     const vkf__ref_sdpa_grad_desc desc = {
         .forward = forward_of(s, x, &args->forward),
         .dropout = {args->dropout.p, args->dropout.seed, args->dropout.stream, args->dropout.step},
@@ -115,32 +118,36 @@ static bool gives_bias(const vkf__bed *bed)
 
 static vkf__attention_grad_args args_of(vkf__bed *bed, const shape *s, const arrays *x)
 {
+    const bool masked =
+        vkf__bed_constant(bed, VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND, VKF_MASK_LENGTHS) != VKF_MASK_NONE;
+    const bool drops = vkf__bed_constant(bed, VKF_ATTENTION_GRAD_SPEC_DROPOUT, 1) > 0;
+    const vkf__span none = {0};
     return (vkf__attention_grad_args){
         .label = "self-test",
-        .forward = {.q = heads_span(bed, x->q, s, s->q_len, HEADS, WIDTH),
-                    .k = heads_span(bed, x->k, s, s->k_len, KV_HEADS, WIDTH),
-                    .v = heads_span(bed, x->v, s, s->k_len, KV_HEADS, V_WIDTH),
-                    .out = heads_span(bed, x->out, s, s->q_len, HEADS, V_WIDTH),
-                    .key_mask = vkf__bed_ints(bed, x->lengths, 2),
-                    .key_mask_kind = VKF_MASK_LENGTHS,
+        .forward = {.q = heads_span(bed, x->q, s, s->q_len, HEADS, s->width),
+                    .k = heads_span(bed, x->k, s, s->k_len, KV_HEADS, s->width),
+                    .v = heads_span(bed, x->v, s, s->k_len, KV_HEADS, s->v_width),
+                    .out = heads_span(bed, x->out, s, s->q_len, HEADS, s->v_width),
+                    .key_mask = masked ? vkf__bed_ints(bed, x->lengths, 2) : none,
+                    .key_mask_kind = masked ? VKF_MASK_LENGTHS : VKF_MASK_NONE,
                     .batch = s->batch,
                     .heads = HEADS,
                     .kv_heads = KV_HEADS,
                     .q_len = s->q_len,
                     .k_len = s->k_len,
-                    .head_dim = WIDTH,
-                    .v_head_dim = V_WIDTH,
+                    .head_dim = s->width,
+                    .v_head_dim = s->v_width,
                     .mask_cols = s->k_len,
                     .key_mask_batch = 1,
-                    .causal = true,
+                    .causal = vkf__bed_constant(bed, VKF_ATTENTION_GRAD_SPEC_CAUSAL, 1),
                     .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
                     .scale = 0.25f},
-        .dropout = {.p = 0.25f, .seed = UINT64_C(0x123456789), .stream = 1, .step = 2},
+        .dropout = {.p = drops ? 0.25f : 0, .seed = UINT64_C(0x123456789), .stream = 1, .step = 2},
         .row_stats = vkf__bed_floats(bed, VKF_DTYPE_F32, x->row_stats, count_of(s, s->q_len, HEADS, 2)),
-        .dout = heads_span(bed, x->dout, s, s->q_len, HEADS, V_WIDTH),
-        .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, WIDTH),
-        .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, WIDTH),
-        .dv = heads_span(bed, x->dv, s, s->k_len, KV_HEADS, V_WIDTH),
+        .dout = heads_span(bed, x->dout, s, s->q_len, HEADS, s->v_width),
+        .dq = heads_span(bed, x->dq, s, s->q_len, HEADS, s->width),
+        .dk = heads_span(bed, x->dk, s, s->k_len, KV_HEADS, s->width),
+        .dv = heads_span(bed, x->dv, s, s->k_len, KV_HEADS, s->v_width),
         .dbias = {vkf__bed_floats(bed, VKF_DTYPE_F32, gives_bias(bed) ? x->dbias : NULL, bias_count(s)), 0, s->k_len,
                   s->q_len * s->k_len},
         .accumulate_v = true,
@@ -161,7 +168,8 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
 {
     vkf__bed_clear(bed);
     const vkf__attention_grad_args args = args_of(bed, s, x);
-    expect(s, x, &args);
+    if (!bed->gathering)
+        expect(s, x, &args);
     const struct {
         const char *name;
         const vkf__heads_span *out;
@@ -180,8 +188,8 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
             .expected = results[i].expected,
             .tolerance = vkf__bed_close(VKF_DTYPE_F32),
         };
-        (void)snprintf(c.shape, sizeof c.shape, "%s, batch %u, heads 4 and 2, queries %u, keys %u, widths 20 and 12",
-                       results[i].name, s->batch, s->q_len, s->k_len);
+        (void)snprintf(c.shape, sizeof c.shape, "%s, batch %u, heads 4 and 2, queries %u, keys %u, widths %u and %u",
+                       results[i].name, s->batch, s->q_len, s->k_len, s->width, s->v_width);
         VKF_RETURN_IF_ERROR(vkf__bed_run(bed, &c));
     }
     return VKF_OK;
@@ -190,8 +198,8 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
 static vkf_status check(vkf__bed *bed, const shape *s)
 {
     const vkf__host *host = &bed->context->host;
-    const size_t q = count_of(s, s->q_len, HEADS, WIDTH), k = count_of(s, s->k_len, KV_HEADS, WIDTH),
-                 v = count_of(s, s->k_len, KV_HEADS, V_WIDTH), out = count_of(s, s->q_len, HEADS, V_WIDTH),
+    const size_t q = count_of(s, s->q_len, HEADS, s->width), k = count_of(s, s->k_len, KV_HEADS, s->width),
+                 v = count_of(s, s->k_len, KV_HEADS, s->v_width), out = count_of(s, s->q_len, HEADS, s->v_width),
                  bias = bias_count(s);
     arrays x = {
         .q = vkf__bed_random_values(bed, q),
@@ -219,7 +227,12 @@ static vkf_status check(vkf__bed *bed, const shape *s)
 
 vkf_status vkf__bed_attention_grad(vkf__bed *bed)
 {
-    static const shape shapes[] = {{1, 1, 1}, {2, 7, 13}, {2, 67, 65}, {2, 16, 32}};
+    const uint32_t width = vkf__bed_constant(bed, VKF_ATTENTION_GRAD_SPEC_HEAD_DIM, 20);
+    const uint32_t v_width = vkf__bed_constant(bed, VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM, 12);
+    const shape shapes[] = {{1, 1, 1, width, v_width},
+                            {2, 7, 13, width, v_width},
+                            {2, 67, 65, width, v_width},
+                            {2, 16, 32, width, v_width}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
     return VKF_OK;

@@ -50,6 +50,12 @@ typedef struct vkf__bed_case {
     bool costly;          // repeated a few times, and then for a second at most
 } vkf__bed_case;
 
+// The value of a constant with which the variant is about to be used, or a case's own.
+static inline uint32_t vkf__bed_constant(const vkf__bed *bed, uint32_t id, uint32_t own)
+{
+    return bed->spec && id < bed->variant->kernel->spec_count ? bed->spec[id] : own;
+}
+
 // Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() must follow, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes);
 void vkf__bed_finish(vkf__bed *bed);

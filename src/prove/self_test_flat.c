@@ -10,6 +10,8 @@
 #include "op/pack.h"
 #include "op/permute.h"
 #include "reference/reference.h"
+#include "shared/embed.h"
+#include "shared/gate.h"
 #include "shared/gemm.h"
 
 typedef struct pack_args {
@@ -119,11 +121,12 @@ vkf_status vkf__bed_embed(vkf__bed *bed)
     vkf__bed_values *values = vkf__bed_make_values(bed);
     if (!values)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
+    const float *positions = vkf__bed_constant(bed, VKF_EMBED_SPEC_HAS_POSITIONS, 1) ? values->y : NULL;
     const vkf__embed_args args = {
         .label = "self-test",
         .ids = vkf__bed_ints(bed, ids, SEQUENCES * LEN),
         .table = vkf__bed_floats(bed, types[0], values->x, VOCAB * DIM),
-        .positions = vkf__bed_floats(bed, VKF_DTYPE_F32, values->y, (LEN + 1) * DIM),
+        .positions = vkf__bed_floats(bed, VKF_DTYPE_F32, positions, (LEN + 1) * DIM),
         .out = vkf__bed_floats(bed, types[1], values->out, COUNT),
         .batch = SEQUENCES,
         .len = LEN,
@@ -140,7 +143,7 @@ vkf_status vkf__bed_embed(vkf__bed *bed)
         .vocab = VOCAB,
         .ids = ids,
         .table = values->x,
-        .positions = values->y,
+        .positions = positions,
         .first_position = 1,
         .scale = 2.0f,
         .out = values->out,
@@ -198,7 +201,7 @@ vkf_status vkf__bed_gate(vkf__bed *bed)
         .out = vkf__bed_floats(bed, type, values->out, COUNT),
         .rows = ROWS,
         .dim = DIM,
-        .activation = VKF_ACTIVATION_SILU,
+        .activation = (vkf_activation)vkf__bed_constant(bed, VKF_GATE_SPEC_ACTIVATION, VKF_ACTIVATION_SILU),
     };
     vkf__ref_gate(ROWS, DIM, args.activation, values->x, values->out);
     vkf__bed_case c = {.emit = emit_gate, .args = &args, .out = args.out, .tolerance = vkf__bed_close(type)};

@@ -199,15 +199,15 @@ static vkf__gemm_args args_of(const vkf__bed *bed, const shape *s)
         .n = s->n,
         .k = k,
         .batch = s->batch,
-        .transpose_a = bed->spec && bed->spec[VKF_GEMM_SPEC_TRANSPOSE_A],
+        .transpose_a = vkf__bed_constant(bed, VKF_GEMM_SPEC_TRANSPOSE_A, 0),
         .lda = k + pad,
         .ldb = transpose_b ? k + pad : s->n + pad,
         .ldd = s->n + 3,
         .transpose_b = transpose_b,
         .alpha = 0.5f,
         .beta = s->beta,
-        .activation = bed->spec ? (vkf_activation)bed->spec[VKF_GEMM_SPEC_ACTIVATION] : VKF_ACTIVATION_DEFAULT,
-        .add_after = bed->spec && bed->spec[VKF_GEMM_SPEC_ADD_AFTER],
+        .activation = (vkf_activation)vkf__bed_constant(bed, VKF_GEMM_SPEC_ACTIVATION, VKF_ACTIVATION_DEFAULT),
+        .add_after = vkf__bed_constant(bed, VKF_GEMM_SPEC_ADD_AFTER, 0),
         .keep_layout = !panels,
     };
     if (args.transpose_a)
@@ -232,7 +232,7 @@ static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels
     out->a = padded(bed, matrices_of(args, args->a_outer) * a_rows(args), args->transpose_a ? args->m : args->k,
                     args->lda, NAN);
     out->b = padded(bed, matrices_of(args, args->b_outer) * b_rows, b_cols, args->ldb, NAN);
-    const bool biased = !bed->spec || bed->spec[VKF_GEMM_SPEC_HAS_BIAS] > 0;
+    const bool biased = vkf__bed_constant(bed, VKF_GEMM_SPEC_HAS_BIAS, 1) > 0;
     out->bias = biased ? vkf__bed_random_values(bed, args->n) : NULL;
     out->d = padded(bed, (size_t)args->batch * args->m, args->n, args->ldd, -77.0f);
     if (out->a && bed->variant->kernel->rounds_rows)

@@ -13,6 +13,9 @@
 #include "op/gate_grad.h"
 #include "op/pool_grad.h"
 #include "reference/reference.h"
+#include "shared/activation.h"
+#include "shared/activation_grad.h"
+#include "shared/gate_grad.h"
 
 static vkf_status emit_activation(vkf__work *work, const void *args)
 {
@@ -32,7 +35,7 @@ vkf_status vkf__bed_activation(vkf__bed *bed)
         .out = vkf__bed_floats(bed, type, values->out, COUNT),
         .rows = ROWS,
         .dim = DIM,
-        .activation = VKF_ACTIVATION_GELU_ERF,
+        .activation = (vkf_activation)vkf__bed_constant(bed, VKF_ACTIVATION_SPEC_ACTIVATION, VKF_ACTIVATION_GELU_ERF),
     };
     for (uint32_t i = 0; i < COUNT; i++)
         values->out[i] = (float)vkf__ref_activation(args.activation, values->x[i]);
@@ -59,7 +62,8 @@ vkf_status vkf__bed_activation_grad(vkf__bed *bed)
         .dx = vkf__bed_floats(bed, type, values->out, COUNT),
         .rows = ROWS,
         .dim = DIM,
-        .activation = VKF_ACTIVATION_GELU_ERF,
+        .activation =
+            (vkf_activation)vkf__bed_constant(bed, VKF_ACTIVATION_GRAD_SPEC_ACTIVATION, VKF_ACTIVATION_GELU_ERF),
         .accumulate = true,
     };
     for (uint32_t i = 0; i < COUNT; i++)
@@ -87,7 +91,7 @@ vkf_status vkf__bed_gate_grad(vkf__bed *bed)
         .dx = vkf__bed_floats(bed, type, values->out, (size_t)2 * COUNT),
         .rows = ROWS,
         .dim = DIM,
-        .activation = VKF_ACTIVATION_SILU,
+        .activation = (vkf_activation)vkf__bed_constant(bed, VKF_GATE_GRAD_SPEC_ACTIVATION, VKF_ACTIVATION_SILU),
     };
     vkf__ref_gate_grad(ROWS, DIM, args.activation, values->x, values->y, values->out);
     vkf__bed_case c = {.emit = emit_gate_grad, .args = &args, .out = args.dx, .tolerance = vkf__bed_close(type)};
@@ -118,8 +122,8 @@ vkf_status vkf__bed_dropout(vkf__bed *bed)
         .stream = 7,
         .step = 1000,
     };
-    vkf__ref_dropout(&(vkf__ref_dropout_desc){COUNT, args.p, args.seed, args.stream, args.step, values->x, values->y,
-                                              values->out});
+    vkf__ref_dropout(
+        &(vkf__ref_dropout_desc){COUNT, args.p, args.seed, args.stream, args.step, values->x, values->y, values->out});
     vkf__bed_case c = {.emit = emit_dropout, .args = &args, .out = args.out, .tolerance = vkf__bed_exact(type)};
     return vkf__bed_run_values(bed, &c, values, "(3, 351), a quarter dropped");
 }
@@ -231,8 +235,8 @@ static vkf_status run_additive_grad(vkf__bed *bed, int output)
         .k_len = KEYS,
         .dim = DIM,
     };
-    vkf__ref_additive_grad(&(vkf__ref_additive_grad_desc){SEQUENCES, QUERIES, KEYS, DIM, values->x, key, v,
-                                                          values->y, dquery, dkey, dv});
+    vkf__ref_additive_grad(
+        &(vkf__ref_additive_grad_desc){SEQUENCES, QUERIES, KEYS, DIM, values->x, key, v, values->y, dquery, dkey, dv});
     const vkf__span spans[] = {args.dquery, args.dkey, args.dv};
     const float *const expected[] = {dquery, dkey, dv};
     memcpy(values->out, expected[output], spans[output].size_bytes);

@@ -9,6 +9,7 @@
 #include "op/softmax.h"
 #include "reference/reference.h"
 #include "shared/layer_norm.h"
+#include "shared/pool.h"
 
 #define LENGTHS 5
 
@@ -113,7 +114,7 @@ static vkf_residual_order order_of(const vkf__bed *bed)
 {
     if (bed->variant->kernel->op != VKF_OP_LAYER_NORM_RESIDUAL)
         return VKF_RESIDUAL_NONE;
-    return bed->spec && bed->spec[VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER] ? VKF_RESIDUAL_AFTER : VKF_RESIDUAL_BEFORE;
+    return vkf__bed_constant(bed, VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER, 0) ? VKF_RESIDUAL_AFTER : VKF_RESIDUAL_BEFORE;
 }
 
 static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *given, uint32_t rows, uint32_t dim, bool rms)
@@ -122,9 +123,9 @@ static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *given, uint32
     const vkf_residual_order order = order_of(bed);
     const bool residual = order != VKF_RESIDUAL_NONE;
     norm_arrays used = *given, *arrays = &used;
-    if (bed->spec && !bed->spec[VKF_LAYER_NORM_SPEC_HAS_WEIGHT])
+    if (!vkf__bed_constant(bed, VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1))
         used.weight = NULL;
-    if (bed->spec && !bed->spec[VKF_LAYER_NORM_SPEC_HAS_BIAS])
+    if (!vkf__bed_constant(bed, VKF_LAYER_NORM_SPEC_HAS_BIAS, 1))
         used.bias = NULL;
     size_t count = (size_t)rows * dim;
     vkf__layer_norm_args args = {
@@ -250,6 +251,8 @@ enum { SEQUENCES = 3, LEN = 11 };
 static vkf_status run_pool(vkf__bed *bed, const float *x, float *out, uint32_t dim)
 {
     static const int32_t lengths[SEQUENCES] = {LEN, 9, 1};
+    const vkf_pooling pooling = (vkf_pooling)vkf__bed_constant(bed, VKF_POOL_SPEC_MODE, VKF_POOLING_MEAN);
+    const bool normalise = vkf__bed_constant(bed, VKF_POOL_SPEC_NORMALISE, 1) > 0;
     vkf__bed_clear(bed);
     const vkf__pool_args args = {
         .label = "self-test",
@@ -259,10 +262,10 @@ static vkf_status run_pool(vkf__bed *bed, const float *x, float *out, uint32_t d
         .batch = SEQUENCES,
         .len = LEN,
         .dim = dim,
-        .pooling = VKF_POOLING_MEAN,
-        .normalise = true,
+        .pooling = pooling,
+        .normalise = normalise,
     };
-    const vkf__ref_pool_desc ref = {SEQUENCES, LEN, dim, x, lengths, VKF_POOLING_MEAN, true, out, 0};
+    const vkf__ref_pool_desc ref = {SEQUENCES, LEN, dim, x, lengths, pooling, normalise, out, 0};
     vkf__ref_pool(&ref);
     vkf__bed_case c = {.emit = emit_pool, .args = &args, .out = args.out, .expected = out, .tolerance = 1e-5};
     (void)snprintf(c.shape, sizeof c.shape, "(3, 11, %u)", dim);
