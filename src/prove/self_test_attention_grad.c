@@ -215,10 +215,10 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .grads = vkf__alloc(host, q + k + v + bias + 2 * (size_t)s->k_len, sizeof *x.grads),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.dbias && x.row_stats &&
-                                x.grads
-                            ? run(bed, s, &x)
-                            : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
+    vkf_status status =
+        x.q && x.k && x.v && x.out && x.dout && x.dq && x.dk && x.dv && x.dbias && x.row_stats && x.grads
+            ? run(bed, s, &x)
+            : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
     void *const all[] = {x.q, x.k, x.v, x.out, x.dout, x.dq, x.dk, x.dv, x.dbias, x.row_stats, x.grads};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         vkf__free(host, all[i]);

@@ -299,7 +299,7 @@ static void test_batch_that_never_ended_is_not_repeated(void **state)
     assert_string_equal(text, "vkformer-batch 1\nended\n");
     free(text);
     vkf_blob_edit(&store, "batch-", "vkformer-batch 1\nended\n", gone);
-    vkf_blob_edit(&store, "verdicts-", " passed\n", " unracd\n"); // malformed, and so forgotten
+    vkf_blob_edit(&store, "verdicts-", "vkformer-verdicts", "no-verdicts"); // and so forgotten
     compile_watched(state, &store);
     assert_true(compilations.in_tests > 0);
     text = vkf_blob_text(&store, "batch-");
