@@ -162,8 +162,7 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
                                                         : VKF_OK;
 }
 
-// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test, or its first with
-// some constants.
+// What is stored meanwhile tells if a driver brings down the process in a variant's `first` test.
 static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, bool first, vkf__verdict *out_verdict)
 {
     vkf__learned *learned = &bed->context->learned;
@@ -184,10 +183,10 @@ static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdic
     const char *why = NULL;
     pthread_mutex_lock(&context->test_lock);
     vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, kernel, bed->variant->config);
-    const bool due = vkf__verdict_is_due(&context->learned.verdicts, kernel, bed->variant->config);
-    const bool first = bed->spec ? vkf__self_test_due(context, bed->variant, bed->spec) : due;
-    bed->passed = bed->spec && !due;
-    if ((first || verdict < good) && vkf__self_test_covers(kernel->op, &why)) {
+    const bool first = vkf__verdict_is_due(&context->learned.verdicts, kernel, bed->variant->config);
+    const bool due = bed->spec ? vkf__self_test_due(context, bed->variant, bed->spec) : first || verdict < good;
+    bed->passed = bed->spec && !first;
+    if (due && vkf__self_test_covers(kernel->op, &why)) {
         status = test_marked(bed, good, first, &verdict);
     } else if (verdict < good) {
         verdict = good;
