@@ -40,7 +40,8 @@ const fuzz_seed fuzz_seeds[] = {
         "{" WORDS ",\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Whitespace\"},{\"type\":"
         "\"Punctuation\",\"behavior\":\"MergedWithNext\"},{\"type\":\"Digits\",\"individual_digits\":true},{\"type\":"
         "\"Split\",\"pattern\":{\"String\":\"e\"},\"behavior\":\"Contiguous\",\"invert\":true},{\"type\":"
-        "\"CharDelimiterSplit\",\"delimiter\":\"x\"},{\"type\":\"FixedLength\",\"length\":3}]}}"),
+        "\"CharDelimiterSplit\",\"delimiter\":\"x\"},{\"type\":\"UnicodeScripts\"},{\"type\":\"FixedLength\","
+        "\"length\":3}]}}"),
     FUZZ_TEXT("{" WORDS
               ",\"added_tokens\":[{\"id\":3,\"content\":\"type\",\"single_word\":true,\"normalized\":true},{\"id\":4,"
               "\"content\":\" "
