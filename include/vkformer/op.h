@@ -55,7 +55,7 @@ typedef enum vkf_mask_kind {
     VKF_MASK_NONE = 0,
     VKF_MASK_BOOL_EXCLUDE, // true = not attended: nn.MultiheadAttention
     VKF_MASK_BOOL_ATTEND,  // true = attended: scaled_dot_product_attention
-    VKF_MASK_ADDITIVE,     // f32, added to the scaled score
+    VKF_MASK_ADDITIVE,     // f32, added to the scaled score: -inf masks, and finite values are values, whatever their size
     VKF_MASK_LENGTHS,      // key masks only: i32 (B), keys at and beyond the length are not attended
     VKF_MASK_KIND_COUNT
 } vkf_mask_kind;
@@ -67,7 +67,7 @@ typedef enum vkf_causal {
     VKF_CAUSAL_COUNT
 } vkf_causal;
 
-// The result of a row in which every key is masked.
+// The result of a row in which every key is masked, by -inf or a boolean.
 typedef enum vkf_fully_masked {
     VKF_FULLY_MASKED_ZERO = 0, // scaled_dot_product_attention since PyTorch 2.5
     VKF_FULLY_MASKED_NAN,      // nn.MultiheadAttention
