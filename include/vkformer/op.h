@@ -55,7 +55,7 @@ typedef enum vkf_mask_kind {
     VKF_MASK_NONE = 0,
     VKF_MASK_BOOL_EXCLUDE, // true = not attended: nn.MultiheadAttention
     VKF_MASK_BOOL_ATTEND,  // true = attended: scaled_dot_product_attention
-    VKF_MASK_ADDITIVE,     // f32, added to the scaled score: -inf masks, and finite values are values, whatever their size
+    VKF_MASK_ADDITIVE,     // f32, added to the scaled score: -inf masks, finite values of any size do not
     VKF_MASK_LENGTHS,      // key masks only: i32 (B), keys at and beyond the length are not attended
     VKF_MASK_KIND_COUNT
 } vkf_mask_kind;
