@@ -256,6 +256,31 @@ static void test_self_test_compiles_first(void **state)
     close_gpu(&gpu);
 }
 
+// So does creation, for the plan and all of its tests at once.
+static void test_creation_compiles_in_one_batch(void **state)
+{
+    vkf_layer *layer = NULL;
+    vkf_test_gpu gpu;
+    open_gpu(&gpu, state, NULL);
+    vkf__device *device = &gpu.context->device;
+    device->plan.caps.traits.processor = false;
+    gpu.context->self_tests = true;
+    attention a = make_attention(&gpu);
+    memset(&calls, 0, sizeof calls);
+    calls.compile = device->vk.vkCreateComputePipelines;
+    calls.submit = device->vk.vkQueueSubmit;
+    device->vk.vkCreateComputePipelines = count_compilation;
+    device->vk.vkQueueSubmit = count_submission;
+    assert_int_equal(vkf_attention_create(gpu.context, &a.desc, &layer), VKF_OK);
+    if (calls.compiled < 2 || calls.submitted < 2 || calls.late > 0)
+        fail_msg("%u pipelines, %u of them late, %u submissions", calls.compiled, calls.late, calls.submitted);
+    device->vk.vkCreateComputePipelines = calls.compile;
+    device->vk.vkQueueSubmit = calls.submit;
+    vkf_layer_destroy(&layer);
+    forget_attention(&a);
+    close_gpu(&gpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_failed_proof_is_the_status_of_creation),
         cmocka_unit_test(test_variant_that_does_not_compile_gives_way),
         cmocka_unit_test(test_self_test_compiles_first),
+        cmocka_unit_test(test_creation_compiles_in_one_batch),
     };
     return cmocka_run_group_tests_name("prove", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }
