@@ -268,6 +268,9 @@ VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double
 // Reads the device's clock for the last run. clocks.ticks[0] is when all earlier work had ended, and the end of each
 // node follows. A node's time includes its barrier and start, so that the times of the nodes sum up to the whole.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
+// The same where nothing is wrong without: false also where a driver has timestamps and writes none, as those of GPUs
+// that are not there do.
+bool vkf__work_ticked(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
 
 // Writes the values of the context's counters for node `index` in the last run. False when there are none.

@@ -47,6 +47,14 @@ bool vkf__work_timed(const vkf__work *work)
     return work->clocks.queries != VK_NULL_HANDLE;
 }
 
+static VkResult get_ticks(vkf__work *work, uint32_t first, uint32_t count)
+{
+    vkf__device *device = &work->context->device;
+    return device->vk.vkGetQueryPoolResults(device->handle, work->clocks.queries, first, count,
+                                            count * sizeof *work->clocks.ticks, work->clocks.ticks + first,
+                                            sizeof *work->clocks.ticks, VK_QUERY_RESULT_64_BIT);
+}
+
 static vkf_status read_ticks(vkf__work *work, uint32_t first, uint32_t count)
 {
     vkf__device *device = &work->context->device;
@@ -54,15 +62,18 @@ static vkf_status read_ticks(vkf__work *work, uint32_t first, uint32_t count)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
                          "%s: no timestamps; create the context with `timestamps` on a device that has them",
                          work->name);
-    VKF_VK_OR_RETURN(device, device->vk.vkGetQueryPoolResults(
-                                 device->handle, work->clocks.queries, first, count, count * sizeof *work->clocks.ticks,
-                                 work->clocks.ticks + first, sizeof *work->clocks.ticks, VK_QUERY_RESULT_64_BIT));
+    VKF_VK_OR_RETURN(device, get_ticks(work, first, count));
     return VKF_OK;
 }
 
 vkf_status vkf__work_read_ticks(vkf__work *work)
 {
     return read_ticks(work, 0, work->plan.node_count + 1);
+}
+
+bool vkf__work_ticked(vkf__work *work)
+{
+    return vkf__work_timed(work) && get_ticks(work, 0, work->plan.node_count + 1) == VK_SUCCESS;
 }
 
 bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values)

@@ -77,17 +77,18 @@ vkf_status vkf__trial_latency(vkf__trial *trial, double *out_ns)
 
 vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns)
 {
-    const bool timed = vkf__work_timed(&trial->work);
-    double latency = 0;
-    if (!timed)
-        VKF_RETURN_IF_ERROR(vkf__trial_latency(trial, &latency));
     const double begin = vkf__now_ns();
     VKF_RETURN_IF_ERROR(vkf__submission_run(&trial->submission, &trial->work.built.command_buffer, 1));
-    double total = vkf__now_ns() - begin - latency;
-    for (uint32_t i = 0; timed && i < trial->work.plan.node_count; i++) {
-        double ns = 0;
-        VKF_RETURN_IF_ERROR(vkf__work_time(&trial->work, i, &ns));
-        total = i == 0 ? ns : total + ns;
+    double total = vkf__now_ns() - begin;
+    if (vkf__work_ticked(&trial->work)) {
+        const vkf__work *work = &trial->work;
+        total = 0;
+        for (uint32_t i = 0; i < work->plan.node_count; i++)
+            total += vkf__work_ticks_ns(work, work->clocks.ticks[i], work->clocks.ticks[i + 1]);
+    } else {
+        double latency = 0;
+        VKF_RETURN_IF_ERROR(vkf__trial_latency(trial, &latency));
+        total -= latency;
     }
     *out_ns = total > 1 ? total : 1; // a coarse clock, or a queue that has just become idle
     return VKF_OK;

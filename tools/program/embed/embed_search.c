@@ -115,9 +115,12 @@ static json_t *name_of(const json_t *entry)
 {
     const json_t *file = json_object_get(entry, "file"), *begin = json_object_get(entry, "begin"),
                  *end = json_object_get(entry, "end");
-    if (json_is_string(file) && json_is_integer(begin) && json_is_integer(end))
-        return json_sprintf("%s:%" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT, json_string_value(file),
-                            json_integer_value(begin), json_integer_value(end));
+    char part[64]; // jansson prints by the system's own printf, which may know other lengths of integers
+    if (json_is_string(file) && json_is_integer(begin) && json_is_integer(end)) {
+        (void)snprintf(part, sizeof part, "%lld-%lld", (long long)json_integer_value(begin),
+                       (long long)json_integer_value(end));
+        return json_sprintf("%s:%s", json_string_value(file), part);
+    }
     return json_incref(file ? (json_t *)file : json_object_get(entry, "text"));
 }
 
