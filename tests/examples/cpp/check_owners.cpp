@@ -1,47 +1,13 @@
 // check_owners PRETRAINED: numbers, errors, moves and callbacks of the C++ header, with the models of tests/pretrained.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <vector>
 
-#include <vkformer/vkformer.hpp>
+#include "checks.hpp"
 
 namespace
 {
-
-int failures = 0;
-
-void expect(bool holds, const char *what, int line)
-{
-    if (holds)
-        return;
-    failures++;
-    std::fprintf(stderr, "check_owners.cpp:%d: not so: %s\n", line, what);
-}
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
-
-template <typename Exception, typename Function> std::string thrown_by(Function function)
-{
-    try {
-        function();
-    } catch (const Exception &exception) {
-        return exception.what();
-    }
-    return "nothing was thrown";
-}
-
-template <typename Function> vkf_status status_of(Function function)
-{
-    try {
-        function();
-    } catch (const vkf::error &failure) {
-        return failure.status();
-    }
-    return VKF_OK;
-}
 
 static_assert(!std::is_copy_constructible_v<vkf::Context> && std::is_nothrow_move_constructible_v<vkf::Context>);
 static_assert(!std::is_copy_constructible_v<vkf::Tensor> && std::is_nothrow_move_assignable_v<vkf::Tensor>);
@@ -365,11 +331,5 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "usage: check_owners PRETRAINED\n");
         return 2;
     }
-    try {
-        check_all(argv[1]);
-    } catch (const std::exception &failure) {
-        std::fprintf(stderr, "check_owners: %s\n", failure.what());
-        return 1;
-    }
-    return failures == 0 ? 0 : 1;
+    return run_checks([&] { check_all(argv[1]); });
 }

@@ -1,4 +1,4 @@
-// Contexts, tensors and layers for C++, and what all owners have in common; <vkformer/vkformer.hpp> has the conventions.
+// Contexts, tensors and layers for C++, and what all owners share; <vkformer/vkformer.hpp> has the conventions.
 #ifndef VKFORMER_CORE_HPP
 #define VKFORMER_CORE_HPP
 
@@ -51,8 +51,10 @@ template <typename T> class span
     template <std::size_t N> constexpr span(T (&array)[N]) noexcept : data_(array), size_(N)
     {
     }
-    // Anything with data() and size(): a vector, an array, a string, another span.
-    template <typename C, typename = std::enable_if_t<std::is_convertible_v<decltype(std::declval<C &>().data()), T *>>>
+    // Anything with data() and size(): a vector, an array, a string, another span. Its elements are of T itself:
+    // those of a derived class may be larger.
+    template <typename C, typename U = std::remove_pointer_t<decltype(std::declval<C &>().data())>,
+              typename = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>>
     constexpr span(C &&container) noexcept : data_(container.data()), size_(container.size())
     {
     }
@@ -253,6 +255,27 @@ template <typename Function> class Guarded
     std::exception_ptr thrown_;
 };
 
+// A number of elements as the C functions take it. `what` names the function and its argument.
+inline std::uint32_t count_of(std::size_t size, const char *what)
+{
+    const auto count = static_cast<std::uint32_t>(size);
+    if (count != size)
+        throw error(VKF_ERROR_INVALID_ARGUMENT, std::string(what) + " are " + std::to_string(size) + ", and at most " +
+                                                    std::to_string(UINT32_MAX) + " are taken");
+    return count;
+}
+
+// The library counts bytes, which are so many elements only where T is as large as those of the tensor. What has
+// elements of one byte is taken as bytes.
+template <typename T> void check_element(const vkf_tensor &tensor, const char *what)
+{
+    const std::size_t own = vkf_dtype_size(tensor.dtype);
+    if (sizeof(T) != 1 && sizeof(T) != own)
+        throw error(VKF_ERROR_INVALID_ARGUMENT, std::string(what) + " has elements of " + std::to_string(sizeof(T)) +
+                                                    " bytes, and those of " + vkf_dtype_name(tensor.dtype) + " have " +
+                                                    std::to_string(own));
+}
+
 inline vkf_text text_of(std::string_view text) noexcept
 {
     vkf_text view = {};
@@ -261,10 +284,10 @@ inline vkf_text text_of(std::string_view text) noexcept
     return view;
 }
 
-inline std::vector<vkf_text> texts_of(span<const std::string_view> texts)
+inline std::vector<vkf_text> texts_of(span<const std::string_view> texts, const char *what)
 {
     std::vector<vkf_text> views;
-    views.reserve(texts.size());
+    views.reserve(count_of(texts.size(), what));
     for (std::string_view text : texts)
         views.push_back(text_of(text));
     return views;
@@ -313,7 +336,8 @@ inline std::vector<vkf_device_info> enumerate_devices(const vkf_context_desc &de
     std::vector<vkf_device_info> infos(count);
     if (count > 0)
         detail::check(vkf_enumerate_devices(&desc, &count, infos.data()), nullptr);
-    infos.resize(count);
+    if (count < infos.size()) // there may also be more by now, which have not been told
+        infos.resize(count);
     return infos;
 }
 
@@ -347,9 +371,8 @@ class Tensor
            const char *name = nullptr)
         : log_(context.log())
     {
-        detail::check(vkf_tensor_create(context.get(), dtype, static_cast<std::uint32_t>(shape.size()), shape.begin(),
-                                        name, &view_),
-                      log_);
+        const std::uint32_t rank = detail::count_of(shape.size(), "Tensor: dimensions of shape");
+        detail::check(vkf_tensor_create(context.get(), dtype, rank, shape.begin(), name, &view_), log_);
     }
     // The values are f32, as many as the shape has.
     Tensor(const Context &context, std::initializer_list<std::uint32_t> shape, span<const float> values,
@@ -388,6 +411,7 @@ class Tensor
     }
     template <typename T> void write(span<const T> values)
     {
+        detail::check_element<T>(view_, "Tensor::write: values");
         detail::check(vkf_tensor_write(&view_, values.data(), values.size_bytes()), log_);
     }
     void write(span<const float> values)
@@ -396,6 +420,7 @@ class Tensor
     }
     template <typename T = float> std::vector<T> read() const
     {
+        detail::check_element<T>(view_, "Tensor::read: the result");
         std::vector<T> values(static_cast<std::size_t>(count()));
         detail::check(vkf_tensor_read(&view_, values.data(), values.size() * sizeof(T)), log_);
         return values;
@@ -417,6 +442,7 @@ class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
     }
     template <typename T> void write(vkf_port port, span<const T> data)
     {
+        check_element<T>(port, "Layer::write: data");
         check(vkf_layer_write(get(), port, data.data(), data.size_bytes()));
     }
     void write(vkf_port port, span<const float> data)
@@ -425,6 +451,7 @@ class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
     }
     template <typename T> void read(vkf_port port, span<T> out_data) const
     {
+        check_element<T>(port, "Layer::read: out_data");
         check(vkf_layer_read(get(), port, out_data.data(), out_data.size_bytes()));
     }
     void read(vkf_port port, span<float> out_data) const
@@ -442,6 +469,14 @@ class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
 
   protected:
     using Handle::Handle;
+
+  private:
+    template <typename T> void check_element(vkf_port index, const char *what) const
+    {
+        if (const std::optional<vkf_tensor> tensor =
+                port(index)) // the call that follows says what is wrong with others
+            detail::check_element<T>(*tensor, what);
+    }
 };
 
 // A layer of one kind.

@@ -104,16 +104,16 @@ class Session : public detail::Handle<vkf_session, vkf_session_destroy>
     {
         if (args.max_new_tokens == 0)
             throw error(VKF_ERROR_INVALID_ARGUMENT, "generate: max_new_tokens is 0; say how many tokens may be made");
+        args.batch = detail::count_of(prompts.size(), "generate: prompts");
         std::vector<std::int32_t> ids;
         std::vector<std::uint32_t> lengths;
         for (const std::vector<std::int32_t> &prompt : prompts) {
             ids.insert(ids.end(), prompt.begin(), prompt.end());
-            lengths.push_back(static_cast<std::uint32_t>(prompt.size()));
+            lengths.push_back(detail::count_of(prompt.size(), "generate: ids of a prompt"));
         }
         std::vector<std::int32_t> out_ids(prompts.size() * args.max_new_tokens);
         std::vector<std::uint32_t> out_lengths(prompts.size());
         std::vector<vkf_stop_reason> out_reasons(prompts.size());
-        args.batch = static_cast<std::uint32_t>(prompts.size());
         args.prompt_ids = ids.data();
         args.prompt_lengths = lengths.data();
         args.out_ids = out_ids.data();

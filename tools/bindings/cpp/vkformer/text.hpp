@@ -104,9 +104,9 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
     }
     std::string decode(span<const std::int32_t> ids, bool skip_special_tokens = true) const
     {
+        const std::uint32_t count = detail::count_of(ids.size(), "decode: ids");
         return detail::decoded(log(), [&](std::size_t *inout_bytes, char *out_text) {
-            return vkf_tokenizer_decode(get(), ids.data(), static_cast<std::uint32_t>(ids.size()), skip_special_tokens,
-                                        inout_bytes, out_text);
+            return vkf_tokenizer_decode(get(), ids.data(), count, skip_special_tokens, inout_bytes, out_text);
         });
     }
     std::optional<std::int32_t> token_to_id(const std::string &token) const
@@ -183,24 +183,29 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
         const char *label = vkf_embedder_label(get(), index);
         return label ? std::optional<std::string_view>(label) : std::nullopt;
     }
-    // (texts, dim()). Of `args`, the texts and their count are set here, and the output.
+    // (texts, dim()). Of `args`, the texts are set here, and the output. Whatever else it has for each text (pairs,
+    // options, other outputs), it has args.count times, and another count than that of the texts is refused.
     std::vector<float> embed(span<const std::string_view> texts, vkf_embed_args args = {},
                              ProgressFunction progress = {})
     {
+        args.out_embeddings = nullptr;
+        const std::vector<vkf_text> views = give_texts(texts, args, "embed: texts");
         std::vector<float> embeddings(texts.size() * dim());
         args.out_embeddings = embeddings.data();
-        run(texts, args, std::move(progress));
+        run(args, std::move(progress));
         return embeddings;
     }
-    // Of an embedder with `head`.
+    // Of an embedder with `head`; as embed() otherwise.
     std::vector<Prediction> predict(span<const std::string_view> texts, vkf_embed_args args = {},
                                     ProgressFunction progress = {})
     {
+        args.out_predictions = nullptr;
+        const std::vector<vkf_text> views = give_texts(texts, args, "predict: texts");
         std::vector<vkf_prediction> predictions(texts.size());
         args.out_predictions = predictions.data();
         std::vector<Prediction> results;
         results.reserve(texts.size());
-        run(texts, args, std::move(progress));
+        run(args, std::move(progress));
         for (const vkf_prediction &prediction : predictions)
             results.emplace_back(prediction);
         return results;
@@ -218,11 +223,22 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
         desc.directory = directory;
         return desc;
     }
-    void run(span<const std::string_view> texts, vkf_embed_args args, ProgressFunction progress)
+    // Puts texts into `args`, whose other arrays have args.count elements.
+    static std::vector<vkf_text> give_texts(span<const std::string_view> texts, vkf_embed_args &args, const char *what)
     {
-        std::vector<vkf_text> views = detail::texts_of(texts);
+        std::vector<vkf_text> views = detail::texts_of(texts, what);
+        const bool has_others =
+            args.pairs || args.options || args.out_embeddings || args.out_predictions || args.out_token_counts;
+        if (has_others && args.count != views.size())
+            throw error(VKF_ERROR_INVALID_ARGUMENT,
+                        std::string(what) + " are " + std::to_string(views.size()) + ", and args.count says that the " +
+                            "pairs, options and outputs of args are " + std::to_string(args.count));
         args.texts = views.data();
         args.count = static_cast<std::uint32_t>(views.size());
+        return views;
+    }
+    void run(vkf_embed_args args, ProgressFunction progress)
+    {
         detail::Guarded<ProgressFunction> guarded(std::move(progress));
         if (guarded) {
             args.progress = detail::Guarded<ProgressFunction>::progress;
@@ -278,7 +294,7 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
     std::vector<Continuation> generate(span<const std::string_view> prompts, vkf_generator_args args = {},
                                        TextFunction on_text = {})
     {
-        std::vector<vkf_text> views = detail::texts_of(prompts);
+        std::vector<vkf_text> views = detail::texts_of(prompts, "generate: prompts");
         std::vector<vkf_continuation> continuations(prompts.size());
         args.prompts = views.data();
         args.count = static_cast<std::uint32_t>(views.size());

@@ -24,8 +24,9 @@ class Trainer : public detail::Handle<vkf_trainer, vkf_trainer_destroy>
     // One step over all of the batches.
     vkf_train_result step(span<const vkf_train_batch> batches)
     {
+        const std::uint32_t count = detail::count_of(batches.size(), "step: batches");
         vkf_train_result result = {};
-        check(vkf_trainer_step(get(), batches.data(), static_cast<std::uint32_t>(batches.size()), &result));
+        check(vkf_trainer_step(get(), batches.data(), count, &result));
         return result;
     }
     vkf_train_result step(const vkf_train_batch &batch)

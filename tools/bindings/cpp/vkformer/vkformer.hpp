@@ -2,6 +2,9 @@
 //
 // Conventions that hold for every class:
 // - A descriptor is the C struct itself. Start from `= {}`; what its fields mean stands in the C header.
+// - The size of every container is checked against what the library reads or writes; ports of layers take and give
+//   fewer elements, those of a smaller run. What a C struct points to has no size to look at: its fields say it, and
+//   the caller answers for them.
 // - What fails throws vkf::error, with the status and the sentence that the library said about it.
 // - Owners are movable and not copyable. get() gives the C handle, for whatever this header leaves out. A moved-from
 //   owner holds NULL, which every function answers with VKF_ERROR_INVALID_ARGUMENT.
