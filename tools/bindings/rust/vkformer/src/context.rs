@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::c_enum::c_enum;
 use crate::cache::{self, Cache};
-use crate::error::{check_version, receive_message, Handler, Messages, Result, Severity};
+use crate::error::{check_version, count, receive_message, Handler, Messages, Result, Severity};
 use crate::text::c_string;
 use vkformer_sys as sys;
 
@@ -206,7 +206,7 @@ impl ContextBuilder {
         let masks: Vec<CString> = self.masks.iter().map(|mask| c_string("a mask", mask)).collect::<Result<_>>()?;
         let masks: Vec<*const c_char> = masks.iter().map(|mask| mask.as_ptr()).collect();
         desc.masks = masks.as_ptr();
-        desc.mask_count = masks.len() as u32;
+        desc.mask_count = count("masks", masks.len())?;
         let variant = self.variant.map(|variant| c_string("variant", &variant)).transpose()?;
         desc.variant = variant.as_deref().map_or(ptr::null(), CStr::as_ptr);
 

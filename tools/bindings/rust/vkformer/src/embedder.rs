@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{count, Error, Result};
 use crate::model::{ModelPrecision, Quantization};
 use crate::text::{borrow_all, c_path, c_string, copy, copy_array};
 use vkformer_sys as sys;
@@ -141,12 +141,12 @@ impl Embedder {
 
     /// An embedding does not depend on the texts beside it.
     pub fn embed<T: AsRef<str>>(&mut self, texts: &[T], prompt: Prompt<'_>) -> Result<Embeddings> {
-        let dim = self.dim();
+        let (count, dim) = (count("texts", texts.len())?, self.dim());
         let mut values = vec![0.0; texts.len() * dim];
         let texts = borrow_all(texts);
         let mut args = sys::vkf_embed_args {
             texts: texts.as_ptr(),
-            count: texts.len() as u32,
+            count,
             out_embeddings: values.as_mut_ptr(),
             ..Default::default()
         };
@@ -162,12 +162,13 @@ impl Embedder {
         if !pairs.is_empty() && pairs.len() != texts.len() {
             return Err(Error::argument(format!("{} texts, and {} pairs", texts.len(), pairs.len())));
         }
+        let count = count("texts", texts.len())?;
         let (texts, pairs) = (borrow_all(texts), borrow_all(pairs));
         let mut raw = vec![sys::vkf_prediction::default(); texts.len()];
         let mut args = sys::vkf_embed_args {
             texts: texts.as_ptr(),
             pairs: if pairs.is_empty() { ptr::null() } else { pairs.as_ptr() },
-            count: texts.len() as u32,
+            count,
             out_predictions: raw.as_mut_ptr(),
             ..Default::default()
         };

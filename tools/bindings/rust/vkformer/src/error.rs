@@ -162,6 +162,11 @@ fn status_text(status: sys::vkf_status) -> String {
     text.to_string_lossy().into_owned()
 }
 
+/// A number of elements as C takes it. `what` names them in the message.
+pub(crate) fn count(what: &str, len: usize) -> Result<u32> {
+    u32::try_from(len).map_err(|_| Error::argument(format!("{} {}, and at most {} are taken", len, what, u32::MAX)))
+}
+
 /// The library that the program found has to be of the version that this crate was made for.
 pub(crate) fn check_version() -> Result<()> {
     // SAFETY: the function takes and touches nothing.
@@ -195,6 +200,16 @@ mod tests {
         assert_eq!(silent, Error::new(Status::File, "a file could not be read or written"));
         let error = said("what is wrong", sys::vkf_status::VKF_ERROR_FORMAT).unwrap_err();
         assert_eq!(error, Error::new(Status::Format, "what is wrong"));
+    }
+
+    #[test]
+    fn number_of_elements_beyond_32_bits_is_refused() {
+        assert_eq!(count("ids", u32::MAX as usize), Ok(u32::MAX));
+        if let Some(beyond) = (u32::MAX as usize).checked_add(1) {
+            let error = count("ids", beyond).unwrap_err();
+            assert_eq!(error.status(), Status::InvalidArgument);
+            assert_eq!(error.message(), "4294967296 ids, and at most 4294967295 are taken");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{count, Result};
 use crate::model::{ModelPrecision, Quantization};
 use crate::text::{borrow_all, c_path, copy_array, elements};
 use crate::text_stream::TextStream;
@@ -202,15 +202,16 @@ impl Inner {
         if prompts.is_empty() {
             return Ok(Vec::new());
         }
+        let (count, stop_count) = (count("prompts", prompts.len())?, count("stops", generation.stops.len())?);
         let (prompts, stops) = (borrow_all(prompts), borrow_all(&generation.stops));
         let mut raw = vec![sys::vkf_continuation::default(); prompts.len()];
         let mut callbacks = Callbacks { on_text, cancelled, panicked: None };
         let user = &mut callbacks as *mut Callbacks<'_> as *mut c_void;
         let args = sys::vkf_generator_args {
             prompts: prompts.as_ptr(),
-            count: prompts.len() as u32,
+            count,
             stops: stops.as_ptr(),
-            stop_count: stops.len() as u32,
+            stop_count,
             on_text: Some(receive_text),
             on_text_user: user,
             progress: Some(go_on),

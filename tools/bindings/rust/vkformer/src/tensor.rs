@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{count, Error, Result};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -127,7 +127,7 @@ unsafe impl Sync for Tensor {}
 impl Tensor {
     pub fn zeros(context: &Context, dtype: Dtype, shape: &[u32]) -> Result<Tensor> {
         let mut raw = sys::vkf_tensor::default();
-        let rank = shape.len() as u32;
+        let rank = count("dimensions", shape.len())?;
         // SAFETY: the shape has `rank` elements.
         context.call(|| unsafe {
             let shape = shape.as_ptr();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::ptr;
 
 use crate::c_enum::c_enum;
-use crate::error::{check_version, receive_message, Messages, Result, Severity};
+use crate::error::{check_version, count, receive_message, Messages, Result, Severity};
 use crate::text::{borrow, c_path, c_string, copy, copy_array};
 use vkformer_sys as sys;
 
@@ -162,7 +162,7 @@ impl Tokenizer {
 
     /// The text that ids stand for; an id of no token gives nothing.
     pub fn decode(&self, ids: &[i32], skip_special_tokens: bool) -> Result<String> {
-        let count = ids.len() as u32;
+        let count = count("ids", ids.len())?;
         let mut bytes = 0;
         let call = |bytes: &mut usize, text: *mut c_char| {
             // SAFETY: `text` is NULL or has room for `bytes`.
