@@ -96,7 +96,7 @@ static void test_mentions_cost_nothing(void **state)
     json_t *root = json_object(), *profiles = json_object();
     vkf_device_description *description = NULL;
     for (int level = 0; level < 4; level++) {
-        char name[8], base[8];
+        char name[16], base[16];
         json_t *bases = json_array(), *blocks = json_array();
         (void)snprintf(name, sizeof name, "p%d", level);
         (void)snprintf(base, sizeof base, "p%d", level + 1);
