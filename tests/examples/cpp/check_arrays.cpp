@@ -121,21 +121,54 @@ void sweep_sessions(const vkf::Context &context, const std::string &pretrained)
     EXPECT(rows.size() == 2 && rows[0].ids.size() == 2 && rows[1].ids.size() == 2);
 }
 
+// Of a batch that the trainer takes, with an array that has not the length that it stands beside.
+void sweep_batches(vkf::Trainer &trainer, const vkf::TrainBatch &good)
+{
+    using Rows = vkf::TrainBatch::Rows;
+    auto sweep = [&](const std::string &way, const std::string &names, Rows vkf::TrainBatch::*array, const Rows &rows) {
+        vkf::TrainBatch batch = good;
+        batch.*array = rows;
+        refuse("Trainer::step", way, names, [&] { trainer.step(batch); });
+        refuse("Trainer::evaluate", way, names, [&] { trainer.evaluate(batch); });
+        refuse("Trainer::gradient", way, names, [&] { trainer.gradient(batch, 0); });
+    };
+    Rows shorter = good.labels, longer = good.labels, more = good.labels, fewer = good.labels;
+    shorter.back().pop_back();
+    longer.back().push_back(1);
+    more.push_back({1});
+    fewer.pop_back();
+    sweep("a label less", " labels in row 1, and not", &vkf::TrainBatch::labels, shorter);
+    sweep("a label more", " labels in row 1, and not", &vkf::TrainBatch::labels, longer);
+    sweep("a row of labels more", "rows of labels as of ids: 2, and not 3", &vkf::TrainBatch::labels, more);
+    sweep("a row of labels less", "rows of labels as of ids: 2, and not 1", &vkf::TrainBatch::labels, fewer);
+    sweep("a row of types", "types", &vkf::TrainBatch::types, {{0, 0, 0}});
+    sweep("rows of the other side", "as many rows of its source as of its target",
+          good.source.empty() ? &vkf::TrainBatch::source : &vkf::TrainBatch::target, {{1, 2, 3}});
+}
+
 void sweep_trainers(const vkf::Context &context, const std::string &pretrained)
 {
-    vkf_model_desc desc = {};
-    const std::string directory = pretrained + "/llama";
-    desc.directory = directory.c_str();
-    desc.trainable = true;
-    vkf::Model model(context, desc);
     vkf_trainer_desc settings = {};
-    settings.max_batch = 1;
-    settings.max_target_len = 3;
+    settings.max_batch = 2;
+    settings.max_source_len = settings.max_target_len = 3;
     settings.rate = 1e-3;
-    vkf::Trainer trainer(model, settings);
-    refuse("Trainer::step", "no batches", "", [&] { trainer.step(vkf::span<const vkf_train_batch>()); });
-    refuse_beyond("Trainer::step", "step: batches", vkf_train_batch{}, [&](auto batches) { trainer.step(batches); });
-    EXPECT(trainer.steps() == 0);
+    vkf::TrainBatch decoder, encoder;
+    decoder.target = {{11, 70, 72}, {95}};
+    decoder.labels = {{70, 72, 61}, {6}};
+    encoder.source = decoder.target;
+    encoder.labels = {{0}, {1}};
+    for (const auto &[name, batch] : {std::pair{"/llama", decoder}, {"/bert-sequence-classification", encoder}}) {
+        const std::string directory = pretrained + name;
+        vkf_model_desc desc = {};
+        desc.directory = directory.c_str();
+        desc.trainable = true;
+        vkf::Model model(context, desc);
+        vkf::Trainer trainer(model, settings);
+        refuse("Trainer::step", "no batches", "", [&] { trainer.step(vkf::span<const vkf::TrainBatch>()); });
+        refuse_beyond("Trainer::step", "step: batches", batch, [&](auto batches) { trainer.step(batches); });
+        sweep_batches(trainer, batch);
+        EXPECT(trainer.steps() == 0 && trainer.evaluate(batch).labels == (batch.target.empty() ? 2 : 4));
+    }
 }
 
 // A function with the texts, and with arrays in `args` for another number of texts. Its own output it sets itself.
@@ -203,7 +236,7 @@ std::string word_before(const std::string &line, std::size_t end)
 
 bool has_array(const std::string &parameters)
 {
-    for (const char *container : {"span<", "initializer_list<", "vector<", "array<"})
+    for (const char *container : {"span<", "initializer_list<", "vector<", "array<", "TrainBatch"})
         if (parameters.find(container) != std::string::npos)
             return true;
     return false;
@@ -239,7 +272,8 @@ void check_every_function_is_swept(const std::string &headers)
         if (file.path().extension() == ".hpp")
             found.merge(functions_with_arrays(file.path().string()));
     // Those that callers do not see: what others hand on to them is swept above.
-    swept.insert({"texts_of", "Embedder::give_texts"});
+    swept.insert({"texts_of", "Embedder::give_texts", "PaddedBatch::PaddedBatch", "PaddedBatch::pad",
+                  "PaddedBatch::pad_beside"});
     for (const std::string &name : found)
         expect(swept.count(name) == 1, (name + " takes an array, and is not swept").c_str(), __FILE__, __LINE__);
     for (const std::string &name : swept)

@@ -226,12 +226,9 @@ void check_trainer(const vkf::Context &context, const std::string &directory)
     settings.rate = 1e-3;
     vkf::Trainer trainer(model, settings);
     EXPECT(vkf::Trainer::plan(model, settings).activations_bytes > 0);
-    const std::int32_t ids[] = {11, 70, 72}, labels[] = {70, 72, 61};
-    vkf_train_batch batch = {};
-    batch.batch = 1;
-    batch.target_len = 3;
-    batch.target_ids = ids;
-    batch.labels = labels;
+    vkf::TrainBatch batch;
+    batch.target = {{11, 70, 72}};
+    batch.labels = {{70, 72, 61}};
     const double before = trainer.evaluate(batch).loss;
     EXPECT(std::fabs(trainer.step(batch).loss - before) < 1e-5 && trainer.step(batch).loss < before);
     EXPECT(trainer.steps() == 2 && trainer.gradient(batch, 0).size() == trainer.parameters()[0].count);
