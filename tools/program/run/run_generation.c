@@ -244,8 +244,7 @@ static bool run_texts(generation *g, uint32_t count)
             continue;
         bool long_one = status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
         vkf_print_error("%s %" PRIu64 " cannot be continued: %s", g->source.unit, g->lines[i].number,
-                        long_one ? "it is too long for the context; --context makes that larger, up to the model's own"
-                                 : vkf_status_text(status));
+                        long_one ? "it is too long for the context" : vkf_status_text(status));
     }
     return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
 }

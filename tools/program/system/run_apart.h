@@ -12,7 +12,8 @@ typedef struct vkf_apart_result {
 vkf_apart_result vkf_run_apart(int (*run)(void *user), void *user);
 
 // Has the first interrupt (Ctrl-C, or the wish that the program may end) call the handler; the next one ends the
-// program. vkf_release_interrupts() sets back what was.
+// program. What the process was started to ignore, as by nohup, stays ignored. vkf_release_interrupts() sets back what
+// was.
 void vkf_catch_interrupts(void (*handler)(int number));
 void vkf_release_interrupts(void);
 

@@ -27,7 +27,8 @@ void vkf_catch_interrupts(void (*handler)(int number))
     struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof interrupts / sizeof interrupts[0]; i++)
-        (void)sigaction(interrupts[i], &action, &actions_before[i]);
+        if (sigaction(interrupts[i], &action, &actions_before[i]) == 0 && actions_before[i].sa_handler == SIG_IGN)
+            (void)sigaction(interrupts[i], &actions_before[i], NULL);
 }
 
 void vkf_release_interrupts(void)

@@ -11,7 +11,8 @@ vkf_apart_result vkf_run_apart(int (*run)(void *user), void *user)
 // The C library sets the action back to the default one before it calls the handler.
 void vkf_catch_interrupts(void (*handler)(int number))
 {
-    (void)signal(SIGINT, handler);
+    if (signal(SIGINT, handler) == SIG_IGN)
+        (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, handler);
 }
 
