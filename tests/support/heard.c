@@ -12,6 +12,10 @@ static void listen(void *user, vkf_severity severity, const char *text)
     if (severity == VKF_SEVERITY_WARNING && strstr(text, "self-test: ")) {
         atomic_fetch_add(&h->warnings, 1);
         (void)snprintf(h->warning, sizeof h->warning, "%s", text);
+        if (strstr(text, " is wrong")) {
+            atomic_fetch_add(&h->wrongs, 1);
+            (void)snprintf(h->wrong, sizeof h->wrong, "%s", text);
+        }
     }
     if (severity == VKF_SEVERITY_WARNING && strstr(text, VKF_TEST_LARGE_TILE " is too slow"))
         (void)snprintf(h->slow, sizeof h->slow, "%s", text);

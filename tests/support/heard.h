@@ -13,7 +13,9 @@
 typedef struct vkf_test_heard {
     atomic_int tests;    // self-tests that ran
     atomic_int warnings; // about the self-test
+    atomic_int wrongs;   // those that say that a variant is wrong
     char warning[512];
+    char wrong[512];
     char last[512];      // of any warning or error
     char slow[512];      // about VKF_TEST_LARGE_TILE
     char untouched[512]; // about a variant that none of the shapes fits
