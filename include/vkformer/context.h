@@ -124,9 +124,10 @@ typedef struct vkf_context_desc {
     // Folder of GLSL that overrides the embedded kernels; NULL: none. It needs the plug-in libvkformer-glsl.so, which a
     // build with VKF_RUNTIME_GLSL has, beside the library or where the system looks for libraries; else UNSUPPORTED.
     const char *shader_dir;
-    // Optional: a kernel's name or its beginning, as "gemm_tile" or "gemm_tile.f32_f32_f32/small". This kernel is taken
-    // before any other wherever it can serve the problem. INVALID_ARGUMENT if no kernel's name begins so. NULL: the
-    // kernel that was fastest when measured on the device, or else the default for the device's traits.
+    // Optional: a kernel's name or its beginning, as "gemm_tile" or "gemm_tile.f32_f32_f32/small"; a whole name means
+    // no other one. This kernel is taken before any other wherever it can serve the problem. INVALID_ARGUMENT if no
+    // kernel's name begins so. NULL: the kernel that was fastest when measured on the device, or else the default for
+    // the device's traits.
     const char *variant;
     // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
     // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and not used. Verdicts are kept

@@ -24,12 +24,23 @@ static bool begins(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
+static bool has_config(const vkf__kernel *kernel, const char *name)
+{
+    for (uint32_t c = 0; c < kernel->config_count; c++)
+        if (strcmp(kernel->configs[c].name, name) == 0)
+            return true;
+    return false;
+}
+
 bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning)
 {
     if (begins(kernel->name, beginning))
         return true;
     const size_t length = strlen(kernel->name);
-    return begins(beginning, kernel->name) && beginning[length] == '/' && begins(config->name, beginning + length + 1);
+    if (!begins(beginning, kernel->name) || beginning[length] != '/')
+        return false;
+    const char *name = beginning + length + 1;
+    return has_config(kernel, name) ? strcmp(config->name, name) == 0 : begins(config->name, name);
 }
 
 vkf__variant_matches vkf__variants_named(const char *beginning)

@@ -7,6 +7,7 @@
 
 #include "kernel/registry.h"
 
+// Whether its name begins so. What is the whole name of a config names no other one.
 bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning);
 
 typedef struct vkf__variant_matches {

@@ -71,6 +71,8 @@ static void test_select_by_registers(void **state)
         {64, NULL, 32, "small"},
         {64, "gemm_tile.f32_f32_f32/large", 512, "large"},
         {256, "gemm_tile.f32_f32_f32/64x64x256", 512, "64x64x256"},
+        {64, "gemm_tile.f32_f32_f32/64x64", 512, "64x64"}, // which another one's name begins with
+        {256, "gemm_tile.f32_f32_f32/128x6", 512, "128x64"},
     };
     vkf__caps caps = discrete_caps();
     settle_traits(&caps);
