@@ -45,6 +45,7 @@ static void check_busy(void **state, bool timestamps, bool ticks)
     vkf_test_heard h;
     vkf_blob_store store = {0};
     float value = 0;
+    vkf_test_skip_unless_lavapipe(vkf_test_gpu_of(state));
     vkf_context *context = open_busy(state, &h, timestamps, &store);
     if (!timestamps)
         assert_false(context->device.plan.caps.timestamps);

@@ -164,12 +164,11 @@ static vkf__verdict test_slow_at_128(vkf_test_gpu *gpu, vkf_test_heard *h, uint3
     return verdict;
 }
 
-// The rounds are those of lavapipe: what is slow depends on the device.
 static void skip_unless_slowness_is_known(const vkf_test_gpu *gpu)
 {
-    const vkf__caps *caps = &gpu->context->device.plan.caps;
     vkf_test_skip_without_glsl_compiler();
-    if (caps->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE || !caps->timestamps)
+    vkf_test_skip_unless_lavapipe(gpu);
+    if (!gpu->context->device.plan.caps.timestamps)
         skip();
 }
 

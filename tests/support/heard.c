@@ -60,6 +60,12 @@ vkf_status vkf_test_multiply_ones(vkf_context *context, uint32_t n, float *out_v
     return status;
 }
 
+void vkf_test_skip_unless_lavapipe(const vkf_test_gpu *gpu)
+{
+    if (gpu->context->device.plan.caps.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE)
+        skip();
+}
+
 vkf__variant vkf_test_variant_named(const char *name)
 {
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {

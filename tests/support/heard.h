@@ -27,6 +27,9 @@ vkf_context *vkf_test_open_heard(vkf_test_gpu *gpu, vkf_test_heard *out, vkf_con
 // out (n, n) = ones (n, n) ones (n, n): every element is n, and *out_value the last.
 vkf_status vkf_test_multiply_ones(vkf_context *context, uint32_t n, float *out_value);
 
+// What is slow depends on the device: the times that a test reckons with are those of lavapipe.
+void vkf_test_skip_unless_lavapipe(const vkf_test_gpu *gpu);
+
 vkf__variant vkf_test_variant_named(const char *name);
 vkf__verdict vkf_test_verdict_of(const vkf_context *context, const char *name);
 
