@@ -145,12 +145,17 @@ static void check_joined(vkf_test_ops *ops, vkf_dtype dtype)
 }
 
 // Halves, where the device stores them: others leave the parts to attention_reduce.
+static void skip_unless_parts_are_joined(const vkf__caps *caps)
+{
+    if (caps->max_storage_buffers < VKF_ATTENTION_BINDING_COUNTERS)
+        skip();
+}
+
 static void test_last_workgroup_joins_parts(void **state)
 {
     vkf_test_ops ops;
     const vkf__caps *caps = &vkf_test_ops_of(state)->gpu.context->device.plan.caps;
-    if (caps->max_storage_buffers < VKF_ATTENTION_BINDING_COUNTERS)
-        skip();
+    skip_unless_parts_are_joined(caps);
     if (vkf_test_ops_open_variant(&ops, JOINED)) {
         check_joined(&ops, VKF_DTYPE_F32);
         if (caps->storage_16bit)
@@ -238,7 +243,7 @@ static void check_runs_again(vkf_test_ops *ops, const float *first, const float 
 static void test_parts_are_joined_again(void **state)
 {
     vkf_test_ops ops;
-    (void)vkf_test_ops_of(state);
+    skip_unless_parts_are_joined(&vkf_test_ops_of(state)->gpu.context->device.plan.caps);
     if (vkf_test_ops_open_variant(&ops, JOINED)) {
         float *values = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, 2 * DIM);
         float *keys = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, (size_t)MOST_KEYS * DIM);
