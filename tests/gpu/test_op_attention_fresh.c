@@ -141,7 +141,8 @@ static void check_caches(vkf_test_ops *ops, const fresh_case *c, const operands 
     vkf_test_download(ops, o->k);
     vkf_test_download(ops, o->v);
     assert_close(o->k->values, k, o->k->count, 1e-5, tolerance, "keys");
-    assert_close(o->v->values, v, o->v->count, 0, tolerance, "values");
+    // Small numbers in 16 bits are multiples of 2^-24.
+    assert_close(o->v->values, v, o->v->count, o->v->tensor.dtype == VKF_DTYPE_F16 ? 0x1p-25 : 0, tolerance, "values");
     free(k);
     free(v);
 }
@@ -190,8 +191,9 @@ static float *expect(const fresh_case *c, const operands *o, const vkf__attentio
 static vkf_status emit(vkf__work *work, const void *args)
 {
     const vkf__attention_args *attention = args;
-    if (work->mode == VKF_WORK_PLAN)
-        assert_true(vkf__attention_takes_fresh(work, attention));
+    if (work->mode == VKF_WORK_PLAN && !vkf__attention_takes_fresh(work, attention))
+        fail_msg("%u fresh keys of %u, widths %u and %u, are not taken", attention->q_len, attention->k_len,
+                 attention->head_dim, attention->v_head_dim);
     return vkf__emit_attention(work, attention);
 }
 
@@ -232,6 +234,12 @@ static const fresh_case CASES[] = {
     {SIZES(1, 2, 2, 5, 64, 256, 256, 64)},
 };
 
+// Groups of four invocations are so many in a workgroup that the sums of wide rows do not fit into its shared memory.
+static bool is_taken(const vkf__caps *caps, const fresh_case *c)
+{
+    return caps->min_subgroup_size >= 8 || c->v_dim < 256;
+}
+
 static void run_all(void **state, vkf_dtype dtype, vkf_dtype cache, size_t usual)
 {
     vkf_test_ops ops;
@@ -239,7 +247,8 @@ static void run_all(void **state, vkf_dtype dtype, vkf_dtype cache, size_t usual
         skip();
     if (vkf_test_ops_open_variant(&ops, "attention_decode.")) {
         for (size_t i = 0; i < (vkf_test_all() ? COUNT_OF(CASES) : usual); i++)
-            run(&ops, &CASES[i], dtype, cache);
+            if (is_taken(&ops.gpu.context->device.plan.caps, &CASES[i]))
+                run(&ops, &CASES[i], dtype, cache);
     }
     vkf_test_ops_close(&ops);
 }
