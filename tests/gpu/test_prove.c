@@ -282,8 +282,8 @@ static vkf_status emit_two(vkf__work *work, const void *args)
     return vkf__emit_softmax(work, &softmax);
 }
 
-// So does what proves a plan, for the plan and all of its tests at once: what softmax is tested with, which has no masks
-// in the plan, is there before the norm's test runs.
+// So does what proves a plan, for the plan and all of its tests at once: what softmax is tested with, which has no
+// masks in the plan, is there before the norm's test runs.
 static void test_plan_and_tests_compile_in_one_batch(void **state)
 {
     float values[ROWS * COLS] = {0};

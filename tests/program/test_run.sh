@@ -35,7 +35,8 @@ tuning() {
         expect 0 "sums in f16" run --no-cache --dtype f16 --arithmetic f16-sums "$model" one
         output "sums in f16" eins
 
-        "$program" tune $few --no-cache --debug --time-cap 50 >"$work/out" 2>"$work/err" &
+        # What runs in the background has its interrupts ignored by the shell, and would go on.
+        env --default-signal=INT "$program" tune $few --no-cache --debug --time-cap 50 >"$work/out" 2>"$work/err" &
         search=$!
         while ! grep -q 'self-test: ' "$work/err" && kill -0 $search; do sleep 0.1; done
         kill -INT $search
