@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from . import formulas as f
+from . import files, formulas as f
 from .formulas import planted
 
 
@@ -340,3 +340,24 @@ def solve(case, plants=()):
     finally:
         planted.clear()
     return {name: np.ascontiguousarray(array, np.float32) for name, array in results.items()}
+
+
+# Bits of f32 below those that a type has, within the range that both have.
+ROUNDINGS = dict(f16=13, bf16=16)
+
+
+def round_matrix(array, kind):
+    """To the nearest even of `kind`, as mixed precision reads the matrices of linear layers."""
+    if array.ndim < 2:
+        return array
+    bits, below = array.view(np.uint32), ROUNDINGS[kind]
+    rounded = bits + np.uint32((1 << (below - 1)) - 1) + (bits >> np.uint32(below) & np.uint32(1))
+    return (rounded & ~np.uint32((1 << below) - 1)).view(np.float32)
+
+
+def solve_rounded(case, kind):
+    """What is exact, in float64, for matrices that are rounded to `kind`."""
+    weights = {name: round_matrix(array, kind) for name, array in case.weights.items()}
+    wide = [{name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in tensors.items()}
+            for tensors in (weights, case.inputs)]
+    return solve(files.Case(case.config, *wide))
