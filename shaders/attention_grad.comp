@@ -356,7 +356,7 @@ void weigh(uint first, uint stamp)
             seen = seen || floatBitsToUint(value) != 0;
         }
         if (seen)
-            atomicMax(seen_step[lane() + LANES * j], stamp); // as invocations of other own rows may do
+            atomicMax(seen_step[lane() + LANES * j], stamp); // as invocations with other rows may, too
     }
 }
 

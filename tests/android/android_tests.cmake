@@ -23,7 +23,7 @@ foreach(architecture IN LISTS android_architectures)
 endforeach()
 
 vkf_add_packaging_test(android.aar ${VKF_PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/test_aar ${CMAKE_COMMAND}
-                       ${PROJECT_SOURCE_DIR} ${android_work})
+                       ${PROJECT_SOURCE_DIR} ${android_work} ${android_architectures})
 set_tests_properties(android.aar PROPERTIES FIXTURES_REQUIRED android SKIP_RETURN_CODE 77)
 
 # The sample on a JVM, with the library for this system.

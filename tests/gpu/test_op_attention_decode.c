@@ -144,13 +144,13 @@ static void check_joined(vkf_test_ops *ops, vkf_dtype dtype)
     }
 }
 
-// Halves, where the device stores them: others leave the parts to attention_reduce.
 static void skip_unless_parts_are_joined(const vkf__caps *caps)
 {
     if (caps->max_storage_buffers < VKF_ATTENTION_BINDING_COUNTERS)
         skip();
 }
 
+// Halves, where the device stores them: others leave the parts to attention_reduce.
 static void test_last_workgroup_joins_parts(void **state)
 {
     vkf_test_ops ops;

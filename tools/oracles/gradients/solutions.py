@@ -342,22 +342,18 @@ def solve(case, plants=()):
     return {name: np.ascontiguousarray(array, np.float32) for name, array in results.items()}
 
 
-# Bits of f32 below those that a type has, within the range that both have.
-ROUNDINGS = dict(f16=13, bf16=16)
+def round_bf16(array):
+    bits = array.view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
-def round_matrix(array, kind):
-    """To the nearest even of `kind`, as mixed precision reads the matrices of linear layers."""
-    if array.ndim < 2:
-        return array
-    bits, below = array.view(np.uint32), ROUNDINGS[kind]
-    rounded = bits + np.uint32((1 << (below - 1)) - 1) + (bits >> np.uint32(below) & np.uint32(1))
-    return (rounded & ~np.uint32((1 << below) - 1)).view(np.float32)
+# To the nearest even, as mixed precision reads the matrices of linear layers.
+ROUNDINGS = dict(f16=lambda array: array.astype(np.float16).astype(np.float32), bf16=round_bf16)
 
 
 def solve_rounded(case, kind):
-    """What is exact, in float64, for matrices that are rounded to `kind`."""
-    weights = {name: round_matrix(array, kind) for name, array in case.weights.items()}
+    """By the formulas in float64, for matrices that are rounded to `kind`."""
+    weights = {name: ROUNDINGS[kind](array) if array.ndim > 1 else array for name, array in case.weights.items()}
     wide = [{name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in tensors.items()}
             for tensors in (weights, case.inputs)]
     return solve(files.Case(case.config, *wide))
