@@ -1,13 +1,14 @@
 // embed_modules MANIFEST OUTPUT: writes the C table of compiled kernels. It runs while the library is built, on the
 // building machine.
 //
-// MANIFEST has a line for each module: name|source|defines|target|file. The file is SPIR-V or, where its name ends in
-// ".inc", its words as text (see tools/prebuild-shaders).
+// MANIFEST has a line for each module: name|source|defines|target|file.
 //
 // The modules of one source are a family. They are much alike and are compressed together: the first words of all their
 // instructions, then all other words, with ids as src/kernel/spirv_coding.h tells. Of each of the two come first the
 // lowest bytes of all words, then the second bytes, and so on. zlib looks back 32 KiB, which is about one module; in
-// this order the same bytes of four modules lie that close.
+// this order the same bytes of four modules lie that close. Without the order and the distances of ids zlib leaves
+// 1,848 kB instead of 553; and of the part core's kernels in f16 854 instead of 231, more than a whole program of it
+// may have.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,28 +74,6 @@ static char *read_file(const char *path, size_t *out_size)
     return content;
 }
 
-// Numbers as C writes them, each with a comma behind it. The caller frees the bytes.
-static uint8_t *parse_text(const char *path, const char *text, size_t *out_size)
-{
-    size_t count = 0;
-    for (const char *at = text; *at; at++)
-        count += *at == ',';
-    uint8_t *bytes = need(count, 4);
-    for (size_t i = 0; i < count; i++) {
-        char *end = NULL;
-        unsigned long word = strtoul(text, &end, 0);
-        if (end == text || *end != ',' || word > UINT32_MAX)
-            fail("is not the text of a SPIR-V module", path);
-        for (size_t k = 0; k < 4; k++)
-            bytes[4 * i + k] = (uint8_t)(word >> 8 * k);
-        text = end + 1;
-    }
-    if (text[strspn(text, "\r\n")] != '\0')
-        fail("is not the text of a SPIR-V module", path);
-    *out_size = 4 * count;
-    return bytes;
-}
-
 static uint32_t word_of(const shader_module *module, size_t i)
 {
     const uint8_t *bytes = &module->bytes[4 * i];
@@ -120,15 +99,8 @@ static void check_words(shader_module *module)
 
 static void read_module(shader_module *module)
 {
-    const char *ending = strrchr(module->path, '.');
     size_t size = 0;
-    char *content = read_file(module->path, &size);
-    if (ending && strcmp(ending, ".inc") == 0) {
-        module->bytes = parse_text(module->path, content, &size);
-        free(content);
-    } else {
-        module->bytes = (uint8_t *)content;
-    }
+    module->bytes = (uint8_t *)read_file(module->path, &size);
     if (size % 4 != 0)
         fail("is not whole words", module->path);
     module->word_count = size / 4;

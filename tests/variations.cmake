@@ -1,6 +1,8 @@
 # The tests of kernels once more on lavapipe as it is not by itself: with subgroups of 4 and of 16 lanes, with the
-# limits of small GPUs, all at once, and with the traits of a GPU, whose code it then runs. Names are <directory>.<name>.<variation>.lavapipe.full. In the ordinary run only
-# what takes seconds; with VKF_TEST_EVERY_PROFILE every operator, layer and model.
+# limits of small GPUs, all at once, and with the traits of a GPU, whose code it then runs. Names are
+# <directory>.<name>.<variation>.lavapipe.full. In the ordinary run only what takes seconds; with VKF_TEST_EVERY_PROFILE
+# every operator, layer and model, and the self-test for every kernel; every config of each is for the tests without
+# a variation. LLVM optimises none of it: what that does to kernels those show, too.
 
 # vkf_add_variation(<variation> <directory> <pattern> <environment>...): the tests of a directory whose names match.
 function(vkf_add_variation variation directory pattern)
@@ -8,10 +10,10 @@ function(vkf_add_variation variation directory pattern)
     foreach(source IN LISTS sources)
         get_filename_component(name ${source} NAME_WE)
         string(REGEX REPLACE "^test_" "" name ${name})
-        if(name MATCHES "^(${pattern})$")
+        if(name MATCHES "^(${pattern})$" AND NOT name IN_LIST whole_tests)
             set(test ${directory}.${name}.${variation})
             vkf_add_gpu_test(${test} ${directory} lavapipe full $<TARGET_FILE:${directory}_${name}>)
-            set_property(TEST ${test}.lavapipe.full APPEND PROPERTY ENVIRONMENT ${ARGN})
+            set_property(TEST ${test}.lavapipe.full APPEND PROPERTY ENVIRONMENT GALLIVM_PERF=nopt VKF_TEST_BRIEF=1 ${ARGN})
         endif()
     endforeach()
 endfunction()
@@ -20,14 +22,14 @@ set(limits "bufferDeviceAddress" "maxComputeWorkGroupCount[0]=65535" "maxMemoryA
     "maxComputeSharedMemorySize=32768" "maxStorageBufferRange=134217728")
 list(JOIN limits "," limits)
 set(width_gpu "device|op_(attention|softmax)")
-set(limits_gpu "op_(gemm|layer_norm|limits|tokens)")
-set(as_gpu_gpu "counters|decode_cost|memory|op_mutations_gemm")
+set(limits_gpu "op_(cases|gemm|layer_norm|limits|tokens)")
+set(as_gpu_gpu "counters|decode_cost|memory")
 set(width_model "")
 set(limits_model "")
 set(as_gpu_model "session|session_interop")
 if(VKF_TEST_EVERY_PROFILE)
-    set(width_gpu "self_test|device|kernel_report|attention_mutations|op_.*|layer_.*|variants_.*")
-    set(limits_gpu "self_test|attention_mutations|op_.*|layer_.*|variants_.*")
+    set(width_gpu "self_test|device|kernel_report|op_.*|layer_.*")
+    set(limits_gpu "self_test|op_.*|layer_.*")
     set(width_model "decoder|encoder.*|quantized|sentence_model|session.*")
     set(limits_model ".*")
     set(as_gpu_gpu ".*")
@@ -44,7 +46,7 @@ if(NOT VKF_SANITIZE)
         set(width_tests "${width_gpu}")
         if(bits EQUAL 128)
             # The smallest subgroup is the hard case, and for 16 lanes LLVM takes longer.
-            string(APPEND width_tests "|op_(attention_decode|gemm|layer_norm|pool|rotary)")
+            string(APPEND width_tests "|op_(attention_decode|cases|gemm|layer_norm|pool)")
         endif()
         vkf_add_variation(width${bits} gpu "${width_tests}" ${environment})
         vkf_add_variation(width${bits} model "${width_model}" ${environment})
@@ -69,5 +71,6 @@ if(VKF_TEST_EVERY_PROFILE AND NOT VKF_SANITIZE)
         list(APPEND tests races.self_test.${profile})
     endforeach()
     # They may have to fetch the layer, which two at a time must not.
-    set_tests_properties(${tests} PROPERTIES LABELS gpu TIMEOUT 1800 SKIP_RETURN_CODE 77 COST 100 RESOURCE_LOCK chroot)
+    set_tests_properties(${tests} PROPERTIES LABELS "gpu;races" TIMEOUT 1800 SKIP_RETURN_CODE 77 COST 100
+                         RESOURCE_LOCK chroot)
 endif()

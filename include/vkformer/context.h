@@ -165,8 +165,8 @@ typedef struct vkf_context_desc {
     const struct vkf_device_description *limits;
     // Make the device with what vkf_buffer_create_exportable() and vkf_buffer_import() need, where it has that.
     bool external_memory;
-    // Of the library's own device, by VK_KHR_global_priority or VK_EXT_global_priority. A warning says where the device
-    // has neither or the system does not permit it; the priority is the default then.
+    // For the library's own device, by VK_KHR_global_priority or VK_EXT_global_priority. A warning says where the
+    // device has neither or the system does not permit it; the priority is the default then.
     vkf_queue_priority queue_priority;
     // The most that vkf_memory_usage.reserved_bytes may come to, all heaps together; 0: what the device has. What would
     // be beyond it gives OUT_OF_DEVICE_MEMORY. Some drivers, lavapipe among them, promise more memory than there is.
@@ -288,7 +288,7 @@ VKF_API void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void
 // What was found out about a kernel's variant on this device. Strings live as long as the call.
 typedef struct vkf_verdict {
     const char *variant; // "gemm_tile.f32_f32_f32/large"
-    // Of the self-test: "passed", "proven" (often), "wrong", "slow", "uncompiled" or "started" (it never ended). Of a
+    // From the self-test: "passed", "proven" (often), "wrong", "slow", "uncompiled" or "started" (it never ended). Of a
     // race against a kernel without matrix units: "faster" or "slower".
     const char *verdict;
     bool left_out;      // not used while anything better serves

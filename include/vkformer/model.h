@@ -138,11 +138,11 @@ typedef struct vkf_model_config {
     vkf_activation activation; // 0 in vkf_model_desc.config: RELU, as in PyTorch
     bool norm_first;
     float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch
-    // Of SEQ2SEQ and ENCODER.
+    // For SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
     int32_t pad_id; // -1: there is none; 0 is an id like others, here and below
     uint32_t max_source_len;
-    // Of ENCODER alone.
+    // For ENCODER alone.
     bool causal;              // a position sees those before it, and itself: a decoder that was saved with a head
     uint32_t token_types;     // 0: tokens have no types
     uint32_t position_offset; // row of position 0 in the learned table, which has max_source_len rows from there on
@@ -158,7 +158,7 @@ typedef struct vkf_model_config {
     bool head_dense_bias;           // that Linear has a bias
     bool head_multi_label;          // of SEQUENCE_CLASSIFICATION: a probability for each label by itself
     bool head_regression;           // logits are the predicted values, not scores of labels
-    // Of SEQ2SEQ alone, up to the next group.
+    // For SEQ2SEQ alone, up to the next group.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
     bool tie_projection;  // the projection is the target embedding's table
@@ -167,7 +167,7 @@ typedef struct vkf_model_config {
     int32_t eos_id; // -1: there is none
     int32_t unk_id;
     uint32_t max_target_len; // generated tokens, bos and eos included; DECODER: its context, the prompt included
-    // Of models from transformers' directories, else zero. A DECODER has num_decoder_layers, target_vocab,
+    // Set for models from transformers' directories, else zero. A DECODER has num_decoder_layers, target_vocab,
     // tie_projection, projection_bias and the ids above, too.
     vkf_norm_kind norm;
     uint32_t num_kv_heads; // num_heads / num_kv_heads query heads share a key head (Ainslie et al. 2023)
@@ -188,7 +188,7 @@ typedef struct vkf_model_config {
     vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
     int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
     uint32_t eos_count;
-    // Of SEQ2SEQ.
+    // For SEQ2SEQ.
     uint32_t num_decoder_heads, dim_decoder_feedforward; // 0: as in the encoder
     bool unscaled_embedding;                             // embeddings are not multiplied by sqrt(d_model)
     bool unscaled_attention;                             // scores are not divided by sqrt(head_dim)
@@ -197,7 +197,7 @@ typedef struct vkf_model_config {
     float logit_scale;           // multiplies the last hidden states before the projection; 0: 1
     bool forced_bos, forced_eos; // as the first generated token, and as the last one if no eos came before
     int32_t forced_bos_id, forced_eos_id;
-    // Of SEQ2SEQ and DECODER.
+    // For SEQ2SEQ and DECODER.
     int32_t banned_ids[VKF_MAX_EOS]; // are never generated
     uint32_t banned_count;
     vkf_generation_defaults generation; // for the caller to pass on in vkf_generate_args; no run applies it by itself

@@ -30,8 +30,9 @@ typedef enum vkf_rate_schedule {
 typedef enum vkf_train_loss {
     VKF_TRAIN_LOSS_DEFAULT = 0, // as below for the model's kind: an ENCODER with a head LABELS, without CONTRASTIVE
     VKF_TRAIN_LOSS_LABELS,      // cross entropy of each label: SEQ2SEQ, DECODER, ENCODER with a head
-    // Of texts and those that belong to them, among all of the batch: cross entropy of the cosines of their embeddings,
-    // times contrastive_scale (MultipleNegativesRankingLoss of sentence-transformers). ENCODER without a head.
+    // Between texts and those that belong to them, among all of the batch: cross entropy of the cosines of their
+    // embeddings, times contrastive_scale (MultipleNegativesRankingLoss of sentence-transformers). ENCODER without a
+    // head.
     VKF_TRAIN_LOSS_CONTRASTIVE,
     VKF_TRAIN_LOSS_COUNT
 } vkf_train_loss;
@@ -98,9 +99,9 @@ typedef struct vkf_trainer_desc {
     // learn: y = x W^T + lora_alpha / lora_rank * dropout(x) A^T B^T, A (lora_rank, in), B (out, lora_rank). The other
     // parameters are frozen but for those that `trained` names. Sessions over the model do not see an adapter: save it,
     // and load the model with it (vkf_model_desc.adapter_directory).
-    uint32_t lora_rank;     // 0: none
-    float lora_alpha;       // 0: 2 * lora_rank
-    float lora_dropout;     // of the projections' inputs, on their way to A
+    uint32_t lora_rank; // 0: none
+    float lora_alpha;   // 0: 2 * lora_rank
+    float lora_dropout; // of the projections' inputs, on their way to A
     uint32_t lora_target_count;
     // Last parts of modules' names, as "q_proj" or "output.dense"; NULL: what gives queries and values.
     const char *const *lora_targets;
@@ -136,8 +137,8 @@ typedef struct vkf_train_batch {
     // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers
     // share a step and this one has no part in it.
     uint32_t batch;
-    uint32_t source_len;       // S, SEQ2SEQ and ENCODER
-    const int32_t *source_ids; // (B, S)
+    uint32_t source_len;           // S, SEQ2SEQ and ENCODER
+    const int32_t *source_ids;     // (B, S)
     const int32_t *source_lengths; // optional, (B): positions from there on are padding
     const int32_t *source_types;   // optional, (B, S), ENCODER with token_types
     uint32_t target_len;           // T, SEQ2SEQ and DECODER

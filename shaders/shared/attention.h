@@ -43,7 +43,7 @@
 #define VKF_ATTENTION_SPEC_COUNT 13
 #define VKF_ATTENTION_SPEC_TEXEL_WIDTH 13 // with SOURCE_TEXEL: elements per texel, 4 or 1
 #define VKF_ATTENTION_TEXEL_SPEC_COUNT 14
-#define VKF_ATTENTION_DECODE_SPEC_ROWS 13 // of attention_decode: rows of a workgroup
+#define VKF_ATTENTION_DECODE_SPEC_ROWS 13  // of attention_decode: rows of a workgroup
 #define VKF_ATTENTION_DECODE_SPEC_FRESH 14 // the most fresh keys that a run has; 0: none
 #define VKF_ATTENTION_DECODE_SPEC_COUNT 15
 #define VKF_ATTENTION_DECODE_MAX_ROWS 8

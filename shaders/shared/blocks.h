@@ -11,10 +11,10 @@
 
 #include "gemm.h"
 
-#define VKF_BLOCKS_DEPTH 32u       // elements of a block, along k
-#define VKF_BLOCKS_ALIGNMENT 16u   // bytes
-#define VKF_BLOCKS_HEAD 16u        // words of a tile before its elements
-#define VKF_BLOCKS_Q8_WORDS 272u   // of a tile
+#define VKF_BLOCKS_DEPTH 32u     // elements of a block, along k
+#define VKF_BLOCKS_ALIGNMENT 16u // bytes
+#define VKF_BLOCKS_HEAD 16u      // words of a tile before its elements
+#define VKF_BLOCKS_Q8_WORDS 272u // of a tile
 #define VKF_BLOCKS_Q4_WORDS 144u
 
 // Values of VKF_GEMM_SPEC_B_LAYOUT besides VKF_GEMM_B_*.

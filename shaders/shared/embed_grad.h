@@ -2,8 +2,8 @@
 //
 //   dtable[ids[u], :] += scale * sum over i in starts[u] .. starts[u + 1] of dout[order[i], :]
 //
-// The lists that the host makes (base/id_order.h) lie in one buffer, first order, then starts and ids. They fix the
-// order of each sum, so that it is the same in every run. A workgroup takes VKF_PART_EACH columns of a row for each of
+// The lists that the host makes (id_order.h) lie in one buffer, first order, then starts and ids. They fix the order of
+// each sum, so that it is the same in every run. A workgroup takes VKF_PART_EACH columns of a row for each of
 // its invocations, and the grid runs over the parts of a row first. A table larger than a binding may be is cut into
 // slices of rows, and a dispatch adds only to those in its slice. With clears, rows of the slice become zeros instead.
 #ifndef VKF_SHARED_EMBED_GRAD_H

@@ -20,9 +20,9 @@
 
 #include "types.h"
 
-#define VKF_SAMPLE_BINDING_X 1    // (rows, cols)
-#define VKF_SAMPLE_BINDING_SEEN 2 // (rows, ceil(cols / 32)) words, token t of a row being bit t % 32 of word t / 32
-#define VKF_SAMPLE_BINDING_OUT 3  // i32, at row * out_stride + out_first
+#define VKF_SAMPLE_BINDING_X 1     // (rows, cols)
+#define VKF_SAMPLE_BINDING_SEEN 2  // (rows, ceil(cols / 32)) words, token t of a row being bit t % 32 of word t / 32
+#define VKF_SAMPLE_BINDING_OUT 3   // i32, at row * out_stride + out_first
 #define VKF_SAMPLE_BINDING_STATE 4 // sample_parts.comp: (rows, VKF_SAMPLE_STATE_WORDS) words, see there
 
 #define VKF_SAMPLE_SPEC_HAS_SEEN 1

@@ -11,7 +11,7 @@ void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user)
         return;
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const char *why = "it has no configuration";
-        const vkf__config *config = vkf__kernel_usable(&context->device.plan.caps, vkf__kernel_at(i), &why);
+        const vkf__config *config = vkf__kernel_supported_config(&context->device.plan.caps, vkf__kernel_at(i), &why);
         visit(user, vkf__kernel_at(i)->name, config != NULL, why);
     }
 }

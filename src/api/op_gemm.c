@@ -2,7 +2,7 @@
 #include "api/check.h"
 #include "base/elements.h"
 #include "base/sized.h"
-#include "op/activation.h"
+#include "op/activation_flag.h"
 #include "op/copy.h"
 #include "op/gemm.h"
 #include "op/pack.h"

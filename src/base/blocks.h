@@ -13,7 +13,7 @@
 #define VKF_Q8_BLOCK_BYTES 34
 #define VKF_Q4_BLOCK_BYTES 18
 
-// Of an element; in blocks, its part of a block.
+// The bytes of an element; in blocks, its part of a block.
 static inline double vkf__element_bytes(vkf_dtype dtype)
 {
     if (dtype == VKF_DTYPE_Q8)

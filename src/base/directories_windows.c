@@ -9,10 +9,10 @@
 #include <windows.h>
 
 #include "base/clock.h"
+#include "base/directories.h"
 #include "base/process.h"
 #include "base/system_file.h"
 #include "base/windows_names.h"
-#include "base/directories.h"
 
 #define MOST_DEPTH 4 // of nested directories that are removed
 #define PATH_BYTES 4096

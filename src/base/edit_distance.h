@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-// Of a longer word only the beginning counts, where it is the second.
+// Only the beginning of a longer word counts, where it is the second.
 #define VKF_EDIT_DISTANCE_BYTES 160
 
 // Levenshtein's distance: the fewest bytes to insert, remove or replace.

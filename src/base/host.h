@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <vkformer/file_source.h>
 #include <vkformer/status.h>
 
 // What a TOO_LARGE was about.
@@ -27,7 +26,7 @@ typedef struct vkf__host {
     void *message_user;
     vkf_severity min_severity;
     // While something is loaded from a caller's files: see io/source_file.h. NULL: the file system's.
-    const vkf_file_source *files;
+    const struct vkf_file_source *files;
     const char *files_directory;
     vkf__limit_keeper *limits; // NULL: nobody asks for them
 } vkf__host;
@@ -37,7 +36,7 @@ VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *a
                                          void *message_user, vkf_severity min_severity);
 
 #if defined(__MINGW32__) && !defined(__clang__)
-// Of mingw-w64's two kinds of printf() the build takes that of C99.
+// The build takes the printf() of C99 from mingw-w64's two kinds.
 #define VKF_PRINTF(format_at, args_at) __attribute__((format(gnu_printf, format_at, args_at)))
 #elif defined(__GNUC__)
 #define VKF_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))

@@ -26,7 +26,7 @@ typedef struct vkf__file_info {
     uint32_t mode, owner, group;  // permissions as POSIX has them; 0 on Windows
 } vkf__file_info;
 
-// Of what a path leads to, of what stands there even if it is a link, and of an open file.
+// Facts about what a path leads to, about what stands there even if it is a link, and about an open file.
 bool vkf__path_info(const char *path, vkf__file_info *out_info);
 bool vkf__entry_info(const char *path, vkf__file_info *out_info);
 bool vkf__descriptor_info(int descriptor, vkf__file_info *out_info);

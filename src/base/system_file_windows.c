@@ -33,7 +33,7 @@ static bool take_info(HANDLE handle, vkf__file_info *out_info)
 {
     BY_HANDLE_FILE_INFORMATION info;
     if (GetFileType(handle) != FILE_TYPE_DISK) {
-        // Of these nobody can tell whether two handles lead to the same.
+        // Nobody can tell whether two handles of these lead to the same.
         *out_info = (vkf__file_info){.kind = VKF_FILE_OTHER, .number = (uint64_t)(uintptr_t)handle};
         return true;
     }

@@ -74,7 +74,7 @@ long vkf__this_process(void)
     return atomic_load_explicit(&this_process, memory_order_relaxed);
 }
 
-// Of a text file of the system's; false where there is none.
+// Reads a text file of the system's; false where there is none.
 static bool read_text(const char *path, char *out_text, size_t capacity)
 {
     const int descriptor = vkf__open_to_read(path);

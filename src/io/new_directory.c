@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/system_file.h"
-#include "io/new_file.h"
 #include "base/directories.h"
+#include "base/system_file.h"
+#include "io/file.h"
+#include "io/new_file.h"
 
 #define SUFFIX ".tmp"
 
@@ -76,6 +77,30 @@ vkf_status vkf__new_directory_clean(const vkf__host *host, const char *path)
     remove_all_stale(path, prefix);
     vkf__free(host, prefix);
     return VKF_OK;
+}
+
+// ---- removing
+
+vkf_status vkf__new_directory_retire(const vkf__host *host, const char *path)
+{
+    vkf_status status = VKF_OK;
+    char *prefix = NULL, *retired = NULL;
+    int error = EEXIST;
+    VKF_TRY(prefix_of(host, path, &prefix));
+    for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
+        vkf__free(host, retired);
+        retired = NULL;
+        VKF_TRY(vkf__temporary_path(host, path, prefix, attempt, &retired));
+        error = vkf__file_exists(retired) ? EEXIST : vkf__directory_rename(path, retired);
+        error = error == ENOTEMPTY ? EEXIST : error;
+    }
+    if (error != 0)
+        VKF_TRY(vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be removed: %s", path, strerror(error)));
+    remove_all_stale(path, prefix);
+fail:
+    vkf__free(host, prefix);
+    vkf__free(host, retired);
+    return status;
 }
 
 // ---- making

@@ -15,7 +15,7 @@ typedef struct vkf__new_directory {
 // empty directory or does not exist yet. Statuses: FILE (the path is in use, its last part is not a name, or the
 // system's reason), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__new_directory_open(const vkf__host *host, const char *path,
-                                                 vkf__new_directory *out_directory);
+                                                  vkf__new_directory *out_directory);
 
 // Gives the directory its name. It is closed on success and on failure; after a failure it is removed with all its
 // files.
@@ -27,6 +27,10 @@ void vkf__new_directory_discard(vkf__new_directory *directory);
 // Removes what killed processes have left of the directory `path` beside it, as vkf__new_directory_open() does. Status
 // OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__new_directory_clean(const vkf__host *host, const char *path);
+
+// Removes a directory with all that is in it. It loses its name first, so that nobody finds a part of it. What a killed
+// process leaves vkf__new_directory_clean() removes. Statuses: FILE, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__new_directory_retire(const vkf__host *host, const char *path);
 
 // Whether a name is that of a temporary directory: a dot, the stem, a number and ".tmp". Earlier versions made one in
 // the other, and left "..", the stem and both endings.

@@ -38,7 +38,7 @@ VKF_MUST_CHECK vkf_status vkf__new_file_write_tensor(vkf__new_file *file, const 
 // the whole. `metadata` is an object of strings that the file has beside the tensors; NULL: none.
 typedef vkf_status (*vkf__tensor_write_fn)(void *user, size_t index, vkf__new_file *file);
 VKF_MUST_CHECK vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path,
-                                                      const vkf__stored_tensor *tensors, size_t count,
-                                                      json_t *metadata, vkf__tensor_write_fn write, void *user);
+                                                      const vkf__stored_tensor *tensors, size_t count, json_t *metadata,
+                                                      vkf__tensor_write_fn write, void *user);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef VKF_IO_SOURCE_FILE_H
 #define VKF_IO_SOURCE_FILE_H
 
+#include <vkformer/file_source.h>
+
 #include "base/host.h"
 
 // A host whose files are those of `files` (NULL: of the file system). `directory` is the name that stands before

@@ -109,7 +109,7 @@ static vkf_status choose_device(const vkf__host *host, const device_list *list, 
     for (uint32_t i = 0; i < list->count; i++) {
         vkf__caps caps = list->caps[i];
         caps.traits = vkf__traits_of(&caps);
-        kernels[i] = vkf__kernels_usable(&caps);
+        kernels[i] = vkf__kernels_supported(&caps);
     }
     return vkf__caps_choose(host, list->caps, kernels, list->count, choice, out_index);
 }

@@ -11,8 +11,7 @@ static size_t prefix_bytes(const vkf__work *work, uint32_t node)
 static bool have_one_prefix(const vkf__work *work, uint32_t a, uint32_t b)
 {
     const size_t bytes = prefix_bytes(work, a);
-    return bytes == prefix_bytes(work, b) &&
-           memcmp(work->built.nodes[a].label, work->built.nodes[b].label, bytes) == 0;
+    return bytes == prefix_bytes(work, b) && memcmp(work->built.nodes[a].label, work->built.nodes[b].label, bytes) == 0;
 }
 
 static vkf_status add_part(vkf__recording *recording, vkf__work *work, vkf__submission *submission, uint32_t begin,

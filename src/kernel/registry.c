@@ -2,6 +2,7 @@
 #include "kernel/registry.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "kernel/registry_families.h"
 
@@ -13,8 +14,8 @@ CHECK_VIEW(vkf__attention_tiled_tile);
 CHECK_VIEW(vkf__attention_coopmat_tile);
 CHECK_VIEW(vkf__attention_grad_tile);
 
-// Variants are listed in this order, and of equal ranks the earlier row is taken, so that for the same operator and
-// types one family comes before another. The families for software rasterisers stand apart from those for GPUs.
+// Variants are listed in this order, and of those on the same step of a ladder the earlier row is taken. The families
+// for software rasterisers stand apart from those for GPUs.
 static const vkf__family *const families[] = {
     &vkf__gemm_family,
     &vkf__gemm_matrix_family,
@@ -79,35 +80,15 @@ uint32_t vkf__kernel_index(const vkf__kernel *kernel)
     return first + (uint32_t)(kernel - families[i]->rows);
 }
 
+bool vkf__kernel_is_for(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types)
+{
+    return kernel->op == op && memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) == 0;
+}
+
 const char *vkf__op_name(vkf__op op)
 {
 #define NAME_OF(NAME, name) #name,
     static const char *const names[] = {VKF_OPS(NAME_OF)};
 #undef NAME_OF
     return op < VKF_OP_COUNT ? names[op] : "unknown";
-}
-
-static const vkf__matrix_shape *find_shape(const vkf__caps *caps, vkf__matrix_type type, const uint32_t tile[3])
-{
-    const VkComponentTypeKHR factors =
-        type == VKF_MATRIX_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
-    const VkComponentTypeKHR sums =
-        type == VKF_MATRIX_F16_SUMS ? VK_COMPONENT_TYPE_FLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT32_KHR;
-    return vkf__matrix_find(&caps->matrix, factors, sums, tile[0], tile[1], tile[2]);
-}
-
-const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__kernel *kernel,
-                                              const vkf__config *config)
-{
-    uint32_t tile[3];
-    if (kernel->matrix == VKF_MATRIX_NONE)
-        return NULL;
-    kernel->matrix_tile(config, tile);
-    return find_shape(caps, kernel->matrix, tile);
-}
-
-bool vkf__lists_matrices(const vkf__caps *caps, const vkf__kernel *kernel)
-{
-    const uint32_t any[3] = {0};
-    return find_shape(caps, kernel->matrix, any) != NULL;
 }

@@ -28,7 +28,7 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_SUBGROUP 2u      // subgroup arithmetic in compute shaders
 #define VKF_NEEDS_SHUFFLE 4u       // subgroup shuffles in compute shaders
 #define VKF_NEEDS_MATRIX 8u        // cooperative matrices, the Vulkan memory model, 16-bit floats in arithmetic
-// Of cooperative matrices:
+// For cooperative matrices:
 #define VKF_NEEDS_MATRIX_BF16 16u        // those of bfloat16
 #define VKF_NEEDS_MATRIX_FLEXIBLE 32u    // any size
 #define VKF_NEEDS_MATRIX_TENSOR 64u      // those of a workgroup, loaded through tensor layouts
@@ -48,6 +48,53 @@ typedef enum vkf__matrix_type {
     VKF_MATRIX_BF16,
 } vkf__matrix_type;
 
+// What sets a kernel apart from others of its operator: where it stands in their ladder (kernel/ladder.h).
+#define VKF_RUNGS(RUNG)                                                                           \
+    RUNG(PLAIN, "plain")                            /* what needs nothing in particular */        \
+    RUNG(TENSORS, "tensor matrices")                /* a workgroup's, through tensor layouts */   \
+    RUNG(TENSORS_HALF, "tensor matrices, f16 sums") /* the same with sums of short runs in f16 */ \
+    RUNG(MATRICES, "matrices")                                                                    \
+    RUNG(MATRICES_HALF, "matrices, f16 sums")                                                     \
+    RUNG(MATRIX_REDUCTIONS, "matrices with reductions")                                           \
+    RUNG(MATRIX_ELEMENTS, "matrices by element")                                                  \
+    RUNG(HALVES, "halves")             /* products and sums of short runs in f16 */               \
+    RUNG(ROUNDED_ROWS, "rounded rows") /* integer dot products of rows it rounds */               \
+    RUNG(SUBGROUP, "subgroup")         /* a subgroup adds up a row */                             \
+    RUNG(FEW_ROWS, "few rows")                                                                    \
+    RUNG(BLOCKS, "blocks")                       /* weights in blocks straight from memory */     \
+    RUNG(PARTS, "parts")                         /* several workgroups share a row */             \
+    RUNG(DIRECT, "direct")                       /* storage buffers without shared memory */      \
+    RUNG(ADDRESS, "addresses")                   /* the same by device addresses */               \
+    RUNG(ADDRESS_COLUMNS, "addresses by column") /* with lanes along n */                         \
+    RUNG(TEXEL, "texels")                        /* through texel buffers of four elements */     \
+    RUNG(TEXEL_SINGLE, "single texels")                                                           \
+    RUNG(TEXEL_SHUFFLE, "shared texels") /* fetched by a subgroup's lanes for each other */
+
+#define VKF_RUNG_ENTRY(NAME, name) VKF_RUNG_##NAME,
+typedef enum vkf__rung { VKF_RUNGS(VKF_RUNG_ENTRY) VKF_RUNG_COUNT } vkf__rung;
+
+// What a problem may want of a kernel, or a kernel of a problem; why a kernel is not taken that does not offer the
+// first, and why one that is not given the second. NULL where nobody wants it.
+#define VKF_FORMS(FORM)                                                                                                \
+    FORM(TRANSPOSED_A, "a-transposed", "does not read a transposed", NULL)                                             \
+    FORM(SPLIT, "split", "leaves no parts of the sums", "leaves parts of the sums")                                    \
+    FORM(JOINED, "joined", "leaves putting the parts together to another dispatch", "puts parts of the sums together") \
+    FORM(GATED, "gated", "does not gate its output", NULL)                                                             \
+    FORM(NORMED, "normed", "does not normalise its input", NULL)                                                       \
+    FORM(FRESH, "fresh", "takes queries and keys that are rotated", NULL)                                              \
+    FORM(BIASED, "biased", "gives no gradient of a bias", NULL)                                                        \
+    FORM(QUADS, "quads", NULL, "needs rows that begin at multiples of four elements")                                  \
+    FORM(VECTORS, "vectors", NULL, "needs keys and values of whole vectors of 16 bytes")
+
+#define VKF_FORM_INDEX(NAME, name, not_offered, not_given) VKF_FORM_INDEX_##NAME,
+enum { VKF_FORMS(VKF_FORM_INDEX) VKF_FORM_COUNT };
+#define VKF_FORM_BIT(NAME, name, not_offered, not_given) VKF_FORM_##NAME = 1u << VKF_FORM_INDEX_##NAME,
+// The problem's operand a is stored (k, m); partial sums are wanted (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL),
+// or attention puts its parts together itself; a product has VKF_GEMM_SPEC_GATE or takes rows that are to be normalised
+// first; attention has VKF_ATTENTION_DECODE_SPEC_FRESH; its gradients VKF_ATTENTION_GRAD_BIAS; in every run, every row
+// of every operand begins at a multiple of four elements; keys and values lie so that attention_decode.comp reads them.
+typedef enum vkf__form { VKF_FORMS(VKF_FORM_BIT) } vkf__form;
+
 // The problem that a kernel is chosen for, at maximum sizes.
 typedef struct vkf__problem {
     uint32_t m; // rows
@@ -55,20 +102,12 @@ typedef struct vkf__problem {
     uint32_t k; // depth
     // For matrix products: how b is stored, VKF_GEMM_B_*.
     uint32_t b_layout;
-    bool transpose_a;        // a is stored (k, m)
-    bool split;              // partial sums are wanted (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
+    uint32_t wants;          // a bit VKF_FORM_* for each that the kernel has to offer
+    uint32_t offers;         // and for each that a kernel may want besides
     vkf_precision precision; // what may be rounded
-    // In every run, every row of every operand begins at a multiple of four elements.
-    bool quads;
-    bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
-    bool fresh;       // of attention: VKF_ATTENTION_DECODE_SPEC_FRESH is wanted
-    bool biased;      // of attention's gradients: that of a bias is wanted
-    bool joined;      // of attention with `split`: the kernel puts the parts together itself
-    bool gated;       // of a product: VKF_GEMM_SPEC_GATE is wanted
-    bool normed;      // VKF_GEMM_SPEC_NORM is
-    uint32_t batch;   // products side by side; 0: 1
-    uint32_t parts;   // of a split matrix product, side by side, too; 0: 1
-    uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
+    uint32_t batch;          // products side by side; 0: 1
+    uint32_t parts;          // of a split matrix product, side by side, too; 0: 1
+    uint64_t largest;        // elements of the largest operand that may be bound as a texel buffer
 } vkf__problem;
 
 // Tile parameters under the names of the shaders' constants. Those of a matrix product:
@@ -80,7 +119,7 @@ typedef struct vkf__gemm_tile {
     uint32_t thread_n;
 } vkf__gemm_tile;
 
-// Of a matrix product on cooperative matrices of a subgroup.
+// For a matrix product on cooperative matrices of a subgroup.
 typedef struct vkf__gemm_coopmat_tile {
     uint32_t m;
     uint32_t n;
@@ -89,7 +128,7 @@ typedef struct vkf__gemm_coopmat_tile {
     uint32_t subgroup_n;
 } vkf__gemm_coopmat_tile;
 
-// Of fused attention without shared memory.
+// For fused attention without shared memory.
 typedef struct vkf__attention_tile {
     uint32_t queries; // per invocation
     uint32_t keys;    // per step
@@ -98,7 +137,7 @@ typedef struct vkf__attention_tile {
     uint32_t unused;
 } vkf__attention_tile;
 
-// Of fused attention through shared memory.
+// For fused attention through shared memory.
 typedef struct vkf__attention_tiled_tile {
     uint32_t queries; // of the group of invocations that share rows
     uint32_t keys;
@@ -107,7 +146,7 @@ typedef struct vkf__attention_tiled_tile {
     uint32_t unused;
 } vkf__attention_tiled_tile;
 
-// Of fused attention for few queries.
+// For fused attention of few queries.
 typedef struct vkf__attention_decode_tile {
     uint32_t rows;  // of a workgroup, at most; the operator gives their number
     uint32_t keys;  // of a group of invocations, per step
@@ -115,7 +154,7 @@ typedef struct vkf__attention_decode_tile {
     uint32_t unused[2];
 } vkf__attention_decode_tile;
 
-// Of fused attention on cooperative matrices.
+// For fused attention on cooperative matrices.
 typedef struct vkf__attention_coopmat_tile {
     uint32_t rows; // queries of a subgroup
     uint32_t keys;
@@ -123,7 +162,7 @@ typedef struct vkf__attention_coopmat_tile {
     uint32_t unused[2];
 } vkf__attention_coopmat_tile;
 
-// Of the gradients of attention.
+// For the gradients of attention.
 typedef struct vkf__attention_grad_tile {
     uint32_t each;  // own rows of an invocation, queries or keys
     uint32_t step;  // rows of the other kind, per step
@@ -176,18 +215,11 @@ typedef struct vkf__kernel {
     uint32_t operand_count;                    // bindings 1.., each with an offset among the push constants
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
-    bool splits;                  // can leave partial sums
-    bool gates;                   // matrix products: has VKF_GEMM_SPEC_GATE
-    bool norms;                   // takes rows that are to be normalised first
+    uint32_t offers;              // VKF_FORM_*, of which a problem may want any
+    uint32_t wants;               // those that a problem must have
     bool rounds_rows;             // has VKF_GEMM_SPEC_KEPT_BLOCKS: rounds rows of a for integer dot products
     bool fixes_rows;              // matrix products: has VKF_GEMM_SPEC_B_ROW
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
-    bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
-    bool gives_bias;              // attention's gradients: has VKF_ATTENTION_GRAD_BIAS
-    bool takes_fresh;             // attention: has VKF_ATTENTION_DECODE_SPEC_FRESH
-    bool joins;                   // attention: its last workgroup puts the parts of rows together
-    bool transposes_a;            // also reads a stored as (k, m)
-    bool quads;                   // only takes problems whose rows begin at multiples of four elements
     uint32_t params_bytes;        // of the uniform parameter struct, binding 0
     const char *const *constants; // the shader's names of its specialisation constants by id; NULL where it lacks one
     uint32_t spec_count;          // ids 0..
@@ -209,12 +241,8 @@ typedef struct vkf__kernel {
     const char *(*unfit)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
     bool (*valid)(const vkf__config *config);             // checks invariants of tile parameters; NULL: none
     uint32_t (*subgroup_size)(const vkf__config *config); // the only one that the kernel works with; NULL: any
-    // The rank of the kernel on a device with these traits, used where nothing was measured. The lowest rank is taken,
-    // and of equals the earlier row. It looks at traits, never at names. NULL: VKF_RANK_LAST.
-    uint32_t (*rank)(const vkf__caps *caps, const vkf__problem *problem);
+    vkf__rung rung; // where it stands in its operator's ladder (kernel/ladder.h); of equals the earlier row is taken
 } vkf__kernel;
-
-#define VKF_RANK_LAST 100u
 
 static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
 {
@@ -229,9 +257,14 @@ const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__
 // Whether the device lists any shape of the kernel's type.
 bool vkf__lists_matrices(const vkf__caps *caps, const vkf__kernel *kernel);
 
+// The number of workgroups that a matrix product's tiles give, of all parts where it is split.
+uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem);
+
 uint32_t vkf__kernel_count(void);
 const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()
 uint32_t vkf__kernel_index(const vkf__kernel *kernel);
+// Whether it has this operator and its operands these types.
+bool vkf__kernel_is_for(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types);
 
 // Walks through all rows in their order, faster than by index. A walk begins with zeros and ends with NULL.
 typedef struct vkf__kernel_walk {

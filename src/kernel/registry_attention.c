@@ -2,7 +2,6 @@
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_heads.h"
-#include "kernel/registry_rank.h"
 #include "shared/attention_coopmat.h"
 
 #define ATTENTION_TILED_TILE(queries_, keys_, lanes_, depth_) \
@@ -146,7 +145,7 @@ static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel
 {
     (void)caps;
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
-    const uint32_t width = problem ? problem->k : 4, ticket = kernel->joins ? 4 : 0;
+    const uint32_t width = problem ? problem->k : 4, ticket = kernel->offers & VKF_FORM_JOINED ? 4 : 0;
     return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + ticket;
 }
 
@@ -188,7 +187,7 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
     // Queries take 16 bits and sums 32, spread over a subgroup. A processor's cache takes what does not fit.
     uint64_t registers = problem ? (uint64_t)t->rows * ((uint64_t)problem->k / 2 + problem->k) : 0;
-    if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * vkf__matrix_subgroup_size(caps))
+    if (!caps->traits.spills_to_cache && registers > (uint64_t)MATRIX_REGISTERS * vkf__matrix_subgroup_size(caps))
         return "would keep more in registers than there are";
     return NULL;
 }
@@ -247,69 +246,56 @@ static uint32_t attention_coopmat2_shared(const vkf__caps *caps, const vkf__kern
     return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
 }
 
-static uint32_t rank_decode(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return caps->traits.processor || problem->m > VKF_ATTENTION_DECODE_MAX_ROWS ? VKF_RANK_LAST + 5 : 45;
-}
-
-static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
-{
-    (void)problem;
-    return caps->traits.processor ? VKF_RANK_LAST : 50;
-}
-
-// Ahead of the kernel whose softmax goes through shared memory: RADV's compiler makes it 0.4 to 0.7 of the instructions
-// beside the products (docs/shaders.md).
-static uint32_t rank_reductions(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return vkf__rank_matrix(caps, problem) - 1;
-}
-
 // Kernels of few queries, in which lanes share a key.
-#define FEW_QUERIES(shader, q, kv, out, operands, configs_)                                                      \
-    .name = NAME_3(shader, q, kv, out), TYPES_3(q, kv, out), HEADS_OF(operands), CONSTANTS(decode_constants),    \
-    .takes_fresh = true, .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .shares_keys = true, .quads = true, \
-    CONFIGS(configs_), .valid = attention_decode_valid, .unfit = attention_decode_unfit,                         \
-    .shared_bytes_here = attention_decode_shared, .rank = rank_decode
+#define VECTORS_OF_QUADS (VKF_FORM_QUADS | VKF_FORM_VECTORS)
+#define FEW_QUERIES(operands, configs_)                                   \
+    HEADS_OF(operands), CONSTANTS(decode_constants), CONFIGS(configs_),   \
+        .valid = attention_decode_valid, .unfit = attention_decode_unfit, \
+        .shared_bytes_here = attention_decode_shared, .rung = VKF_RUNG_FEW_ROWS
 
-#define ATTENTION_DECODE(q, kv, out, configs_)                                             \
-    {                                                                                      \
-        FEW_QUERIES("attention_decode", q, kv, out, VKF_ATTENTION_BINDING_TABLE, configs_) \
+#define ATTENTION_DECODE(q, kv, out, configs_)                                                                  \
+    {                                                                                                           \
+        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out),                                    \
+        FEW_QUERIES(VKF_ATTENTION_BINDING_TABLE, configs_), .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), \
+        .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH, .wants = VECTORS_OF_QUADS                                    \
     }
 
 // The same, for keys in parts, which the last workgroup of a row puts together. Devices that do not store 16 bits leave
 // halves to the kernels above and to attention_reduce.
-#define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                               \
-    {                                                                                                               \
-        FEW_QUERIES("attention_decode_joined", q, kv, out, VKF_ATTENTION_BINDING_COUNTERS, configs_), .joins = true \
+#define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                              \
+    {                                                                                                              \
+        .name = NAME_3("attention_decode_joined", q, kv, out), TYPES_3(q, kv, out),                                \
+        FEW_QUERIES(VKF_ATTENTION_BINDING_COUNTERS, configs_), .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), \
+        .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH | VKF_FORM_JOINED, .wants = VECTORS_OF_QUADS | VKF_FORM_JOINED   \
     }
 
 #define ATTENTION_TILED(q, kv, out)                                                                            \
     {                                                                                                          \
         .name = NAME_3("attention_tiled", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(tiled_constants), \
         .needs = STORAGE_3(q, kv, out), CONFIGS(attention_tiled_configs), .valid = attention_tiled_valid,      \
-        .shared_bytes = attention_tiled_shared_bytes, .rank = rank_tiled                                       \
+        .shared_bytes = attention_tiled_shared_bytes                                                           \
     }
 
 // Queries, keys and values are fetched in words, whatever their type.
-#define ATTENTION_COOPMAT(q, kv, out)                                                                                 \
-    {                                                                                                                 \
-        .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants),    \
-        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = VKF_NEEDS_MATRIX | STORAGE(out),                           \
-        CONFIGS(attention_coopmat_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat_unfit,       \
-        .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix \
+#define ATTENTION_COOPMAT(q, kv, out)                                                                                  \
+    {                                                                                                                  \
+        .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants),     \
+        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = VKF_NEEDS_MATRIX | STORAGE(out),                            \
+        CONFIGS(attention_coopmat_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat_unfit,        \
+        .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rung = VKF_RUNG_MATRICES \
     }
 
 // With the softmax in registers.
 #define REDUCTIONS                                                                                            \
     (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_ELEMENT | VKF_NEEDS_MATRIX_REDUCTION | VKF_NEEDS_MATRIX_CONVERSION | \
      VKF_NEEDS_SUBGROUP)
-#define ATTENTION_COOPMAT2(q, kv, out)                                                                                \
-    {                                                                                                                 \
-        .name = NAME_3("attention_coopmat2", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants),   \
-        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = REDUCTIONS | STORAGE(out),                                 \
-        CONFIGS(attention_coopmat2_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat2_unfit,     \
-        .matrix_tile = attention_column_tile, .shared_bytes_here = attention_coopmat2_shared, .rank = rank_reductions \
+#define ATTENTION_COOPMAT2(q, kv, out)                                                                              \
+    {                                                                                                               \
+        .name = NAME_3("attention_coopmat2", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants), \
+        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = REDUCTIONS | STORAGE(out),                               \
+        CONFIGS(attention_coopmat2_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat2_unfit,   \
+        .matrix_tile = attention_column_tile, .shared_bytes_here = attention_coopmat2_shared,                       \
+        .rung = VKF_RUNG_MATRIX_REDUCTIONS                                                                          \
     }
 
 static const vkf__kernel rows[] = {

@@ -20,14 +20,6 @@ static uint32_t wide_shared_bytes(const vkf__config *config)
     return 16 * config->local_size;
 }
 
-// Fewer parts are added by one invocation as fast as by several, without a barrier.
-#define MANY_PARTS 8u
-
-static uint32_t rank_wide(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return !caps->traits.processor && problem->k >= MANY_PARTS ? 50 : VKF_RANK_LAST + 10;
-}
-
 #define REDUCE(shader, out)                                                                          \
     .name = NAME_1(shader, out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE, .needs = STORAGE(out), \
     .operand_count = 2, PARAMS(vkf_attention_reduce_params), CONSTANTS(reduce_constants)
@@ -36,10 +28,10 @@ static uint32_t rank_wide(const vkf__caps *caps, const vkf__problem *problem)
     {                                                               \
         REDUCE("attention_reduce", out), CONFIGS(vkf__flat_configs) \
     }
-#define WIDE(out)                                                                             \
-    {                                                                                         \
-        REDUCE("attention_reduce_wide", out), CONFIGS(wide_configs),                          \
-            .valid = vkf__halves_to_one, .shared_bytes = wide_shared_bytes, .rank = rank_wide \
+#define WIDE(out)                                                                                  \
+    {                                                                                              \
+        REDUCE("attention_reduce_wide", out), CONFIGS(wide_configs),                               \
+            .valid = vkf__halves_to_one, .shared_bytes = wide_shared_bytes, .rung = VKF_RUNG_PARTS \
     }
 
 static const vkf__kernel rows[] = {

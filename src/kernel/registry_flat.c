@@ -28,7 +28,7 @@ static const vkf__config quantize_rows_configs[] = {
 static const char *quantize_rows_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)caps;
-    return problem && !problem->normed && config->local_size > vkf__flat_configs[0].local_size
+    return problem && !(problem->wants & VKF_FORM_NORMED) && config->local_size > vkf__flat_configs[0].local_size
                ? "is for rows that are normalised"
                : NULL;
 }
@@ -124,7 +124,7 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
     {                                                                                                    \
         .name = NAME_1("quantize_rows", x), TYPES_1(x), .op = VKF_OP_QUANTIZE_ROWS, .needs = STORAGE(x), \
         .operand_count = 3, PARAMS(vkf_quantize_rows_params), CONFIGS(quantize_rows_configs),            \
-        CONSTANTS(quantize_rows_constants), .norms = true, .unfit = quantize_rows_unfit,                 \
+        CONSTANTS(quantize_rows_constants), .offers = VKF_FORM_NORMED, .unfit = quantize_rows_unfit,     \
         .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                         \
     }
 

@@ -1,7 +1,6 @@
 // Matrix products through tiles in shared memory, which every device can run, for b in elements and in blocks.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
-#include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 
 const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS};
@@ -16,16 +15,16 @@ CHECK_TILE(gemm.thread_m, VKF_GEMM_SPEC_THREAD_M);
 CHECK_TILE(gemm.thread_n, VKF_GEMM_SPEC_THREAD_N);
 
 static const vkf__config gemm_configs[] = {
-    {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16, 2, 4), .max_m = 8, .by_cores = true},
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), LARGE_TILE},
-    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 16, 4, 4), LARGE_TILE_FEW_REGISTERS},
-    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16, 4, 4), .by_cores = true},
-    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 16, 8, 8)},
-    {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16, 8, 4)},
-    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16, 8, 8)},
-    {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16, 8, 4)},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true, .min_registers = 96},
-    {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4)},
+    {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16), EACH(2, 4), .max_m = 8, .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16), EACH(8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 16), EACH(4, 4), LARGE_TILE_FEW_REGISTERS},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16), EACH(4, 4), .by_cores = true},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 16), EACH(8, 8)},
+    {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16), EACH(8, 4)},
+    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16), EACH(8, 8)},
+    {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16), EACH(8, 4)},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16), EACH(8, 8), .by_cores = true, .min_registers = 96},
+    {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32), EACH(8, 4)},
 };
 
 static uint32_t gemm_shared_bytes(const vkf__config *config)
@@ -50,35 +49,34 @@ static bool gemm_tile_blocks_valid(const vkf__config *config)
 }
 
 // The kernel reads all layouts of b, and leaves partial sums where k is split.
-#define TILED                                                                                         \
-    .splits = true, .shared_bytes = gemm_shared_bytes, PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
-    CONFIGS(gemm_configs)
+#define TILED .shared_bytes = gemm_shared_bytes, PRODUCT, CONSTANTS(vkf__gemm_split_constants), CONFIGS(gemm_configs)
 
-#define GEMM(a, b, d)                                                                               \
-    {                                                                                               \
-        .name = NAME_3("gemm_tile", a, b, d), TYPES_3(a, b, d), TILED, .needs = STORAGE_3(a, b, d), \
-        .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .valid = gemm_valid              \
+#define GEMM(a, b, d)                                                                                              \
+    {                                                                                                              \
+        .name = NAME_3("gemm_tile", a, b, d), TYPES_3(a, b, d), TILED, .needs = STORAGE_3(a, b, d),                \
+        .b_layouts = B_KN | B_NK | B_PANELS, .offers = VKF_FORM_SPLIT | VKF_FORM_TRANSPOSED_A, .valid = gemm_valid \
     }
 
 // All kinds of blocks share modules, which are named by the types of a and d.
 #define GEMM_BLOCKS(a, b, d)                                                                                           \
     {                                                                                                                  \
         .name = NAME_3("gemm_tile_blocks", a, b, d), TYPES_3(a, b, d), TILED, .module = "gemm_tile_blocks." #a "_" #d, \
-        .needs = STORAGE(d), .b_layouts = B_PANELS, .valid = gemm_tile_blocks_valid                                    \
+        .needs = STORAGE(d), .b_layouts = B_PANELS, .offers = VKF_FORM_SPLIT, .valid = gemm_tile_blocks_valid          \
     }
 
 static const vkf__config gemm_half_configs[] = {
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), LARGE_TILE},
-    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32, 4, 4), LARGE_TILE_FEW_REGISTERS},
-    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 8, 8), .min_m = 48, .min_n = 48},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32), EACH(8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32), EACH(4, 4), LARGE_TILE_FEW_REGISTERS},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32), EACH(8, 8), .min_m = 48, .min_n = 48},
     {.name = "128x128",
      .local_size = 256,
-     GEMM_TILE(128, 128, 32, 8, 8),
+     GEMM_TILE(128, 128, 32),
+     EACH(8, 8),
      .min_m = 96,
      .min_n = 96,
      .by_cores = true,
      .min_registers = 96},
-    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 32, 4, 4), .by_cores = true},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 32), EACH(4, 4), .by_cores = true},
 };
 
 static uint32_t gemm_half_shared_bytes(const vkf__config *config)
@@ -99,29 +97,21 @@ static bool gemm_half_blocks_valid(const vkf__config *config)
     return gemm_half_valid(config) && VKF_BLOCKS_DEPTH % config->tile.gemm.k == 0;
 }
 
-// Behind matrices, and ahead of floats where halves are faster. Few rows wait for memory, which both read alike.
-static uint32_t rank_half(const vkf__caps *caps, const vkf__problem *problem)
-{
-    if (!caps->traits.halves_outrun_floats || vkf__rank_few_rows(caps, problem) < VKF_RANK_LAST)
-        return VKF_RANK_LAST + 15;
-    return 50;
-}
-
 // With f32 or f16 activations, which are rounded to halves where they are not halves.
 #define HALVES                                                                 \
     PRODUCT, CONSTANTS(vkf__gemm_split_constants), CONFIGS(gemm_half_configs), \
-        .splits = true, .shared_bytes = gemm_half_shared_bytes, .rounds = true, .half_sums = true, .rank = rank_half
-#define GEMM_HALF(a, b, d)                                                                                          \
-    {                                                                                                               \
-        .name = NAME_3("gemm_half", a, b, d), TYPES_3(a, b, d), HALVES,                                             \
-        .needs = VKF_NEEDS_FLOAT16 | STORAGE_3(a, b, d), .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, \
-        .valid = gemm_half_valid                                                                                    \
+        .shared_bytes = gemm_half_shared_bytes, .rounds = true, .half_sums = true, .rung = VKF_RUNG_HALVES
+#define GEMM_HALF(a, b, d)                                                                    \
+    {                                                                                         \
+        .name = NAME_3("gemm_half", a, b, d), TYPES_3(a, b, d), HALVES,                       \
+        .needs = VKF_NEEDS_FLOAT16 | STORAGE_3(a, b, d), .b_layouts = B_KN | B_NK | B_PANELS, \
+        .offers = VKF_FORM_SPLIT | VKF_FORM_TRANSPOSED_A, .valid = gemm_half_valid            \
     }
 #define GEMM_HALF_BLOCKS(a, b, d)                                                                                \
     {                                                                                                            \
         .name = NAME_3("gemm_half_blocks", a, b, d), TYPES_3(a, b, d), HALVES,                                   \
         .module = "gemm_half_blocks." #a "_" #d, .needs = VKF_NEEDS_FLOAT16 | STORAGE(d), .b_layouts = B_PANELS, \
-        .valid = gemm_half_blocks_valid                                                                          \
+        .offers = VKF_FORM_SPLIT, .valid = gemm_half_blocks_valid                                                \
     }
 
 static const vkf__kernel rows[] = {

@@ -4,21 +4,19 @@
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
-#include "kernel/registry_rank.h"
-#include "kernel/select.h"
 #include "shared/blocks.h"
 #include "shared/gemm_rounds.h"
 
 // With few rows, many invocations share k to keep a device busy: the more of them, the fewer columns there are for a
 // core. Blocks of q4 are about half as many bytes as those of q8, so an invocation has two of them under way.
 #define SHARED_DEPTH(name_, local_size_, m_, k_) \
-    .name = name_, .local_size = local_size_, GEMM_TILE(m_, 32, k_, m_, 4), .by_cores = true
+    .name = name_, .local_size = local_size_, GEMM_TILE(m_, 32, k_), EACH(m_, 4), .by_cores = true
 
 // For processors, whose lanes do not share k.
-#define MANY_ROWS                                                                 \
-    {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9}, \
-    {                                                                             \
-        .name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)                \
+#define MANY_ROWS                                                                       \
+    {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16), EACH(16, 4), .min_m = 9}, \
+    {                                                                                   \
+        .name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8), EACH(8, 4)                \
     }
 
 // Weights in blocks straight from memory. Compilers load all of an unrolled block of several rows at once, for which up
@@ -140,7 +138,7 @@ static const char *gemm_dot_rounds_unfit(const vkf__caps *caps, const vkf__confi
 {
     if (problem && problem->m > ROUNDED_ROWS)
         return "is limited to fewer rows";
-    if (problem && !caps->traits.processor && !keeps_a_core_busy(caps, config, problem, weight))
+    if (problem && caps->traits.core_bytes_in_flight > 0 && !keeps_a_core_busy(caps, config, problem, weight))
         return "would leave too few workgroups room in shared memory";
     return NULL;
 }
@@ -157,27 +155,10 @@ static const char *gemm_dot_rounds_q4_unfit(const vkf__caps *caps, const vkf__co
     return gemm_dot_rounds_unfit(caps, config, problem, VKF_DTYPE_Q4);
 }
 
-// Ahead of the weights in blocks straight from memory where dot products pay, and behind all others elsewhere.
-static uint32_t rank_rounds(const vkf__caps *caps, const vkf__problem *problem, vkf_dtype weight)
-{
-    const bool pays = vkf__integer_dot_pays(&caps->traits, weight, problem->m, problem->k);
-    return pays ? vkf__rank_few_rows(caps, problem) - 1 : VKF_RANK_LAST + 30;
-}
-
-static uint32_t rank_rounds_q8(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return rank_rounds(caps, problem, VKF_DTYPE_Q8);
-}
-
-static uint32_t rank_rounds_q4(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return rank_rounds(caps, problem, VKF_DTYPE_Q4);
-}
-
 static const vkf__config gemm_dot_tile_configs[] = {
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), LARGE_TILE},
-    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32, 4, 4), LARGE_TILE_FEW_REGISTERS},
-    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4), .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32), EACH(8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32), EACH(4, 4), LARGE_TILE_FEW_REGISTERS},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64), EACH(4, 4), .by_cores = true},
 };
 
 static uint32_t gemm_dot_tile_shared_bytes(const vkf__config *config)
@@ -194,41 +175,37 @@ static bool gemm_dot_tile_valid(const vkf__config *config)
            t->n % t->thread_n == 0 && (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
 }
 
-// The rank is ahead of tiles: on processors always, elsewhere for few rows.
-static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return caps->traits.processor ? vkf__rank_direct(caps, problem) : vkf__rank_few_rows(caps, problem);
-}
-
-#define GEMM_BLOCKS(a, b, d)                                                                                           \
-    {                                                                                                                  \
-        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), FEW_ROWS, .norms = true,                             \
-        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,                 \
-        CONFIGS(gemm_blocks_##b##_configs), .valid = gemm_blocks_valid, .shared_bytes_here = gemm_blocks_shared_bytes, \
-        .rank = rank_blocks                                                                                            \
+#define GEMM_BLOCKS(a, b, d)                                                                                 \
+    {                                                                                                        \
+        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), FEW_ROWS,                                  \
+        .offers = VKF_FORM_GATED | VKF_FORM_NORMED, .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), \
+        .b_layouts = B_PANELS, .wants = VKF_FORM_QUADS, CONFIGS(gemm_blocks_##b##_configs),                  \
+        .valid = gemm_blocks_valid, .shared_bytes_here = gemm_blocks_shared_bytes, .rung = VKF_RUNG_BLOCKS   \
     }
 
 // a consists of the words that VKF_OP_QUANTIZE_ROWS writes.
-#define GEMM_DOT(b, d)                                                                                       \
-    {                                                                                                        \
-        .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), FEW_ROWS, .module = "gemm_dot." #d,       \
-        .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS, CONFIGS(gemm_dot_##b##_configs), \
-        .valid = gemm_dot_valid, .shared_bytes_here = gemm_blocks_shared_bytes, .rank = vkf__rank_few_rows   \
+#define GEMM_DOT(b, d)                                                                                           \
+    {                                                                                                            \
+        .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), FEW_ROWS, .offers = VKF_FORM_GATED,           \
+        .module = "gemm_dot." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,            \
+        CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid, .shared_bytes_here = gemm_blocks_shared_bytes, \
+        .rung = VKF_RUNG_FEW_ROWS                                                                                \
     }
 // a consists of activations, which are read in quads and therefore need no 16-bit storage.
-#define GEMM_DOT_ROUNDS(a, b, d)                                                                                    \
-    {                                                                                                               \
-        .name = NAME_3("gemm_dot_rounds", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(rounds_constants),         \
-        .walks_columns = true, .gates = true, .norms = true, .rounds_rows = true, .quads = true,                    \
-        .module = "gemm_dot_rounds." #a "_" #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS, \
-        CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid, .unfit = gemm_dot_rounds_##b##_unfit,             \
-        .shared_bytes_here = gemm_dot_rounds_shared_bytes, .rank = rank_rounds_##b                                  \
+#define GEMM_DOT_ROUNDS(a, b, d)                                                                                      \
+    {                                                                                                                 \
+        .name = NAME_3("gemm_dot_rounds", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(rounds_constants),           \
+        .walks_columns = true, .offers = VKF_FORM_GATED | VKF_FORM_NORMED, .rounds_rows = true,                       \
+        .wants = VKF_FORM_QUADS, .module = "gemm_dot_rounds." #a "_" #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), \
+        .b_layouts = B_PANELS, CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid,                              \
+        .unfit = gemm_dot_rounds_##b##_unfit, .shared_bytes_here = gemm_dot_rounds_shared_bytes,                      \
+        .rung = VKF_RUNG_ROUNDED_ROWS                                                                                 \
     }
 #define GEMM_DOT_TILE(b, d)                                                                                            \
     {                                                                                                                  \
         .name = NAME_3("gemm_dot_tile", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
         .module = "gemm_dot_tile." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,             \
-        .splits = true, CONFIGS(gemm_dot_tile_configs), .valid = gemm_dot_tile_valid,                                  \
+        .offers = VKF_FORM_SPLIT, CONFIGS(gemm_dot_tile_configs), .valid = gemm_dot_tile_valid,                        \
         .shared_bytes = gemm_dot_tile_shared_bytes                                                                     \
     }
 

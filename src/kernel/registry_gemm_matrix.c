@@ -2,12 +2,11 @@
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
-#include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 #include "shared/gemm_coopmat.h"
 
-#define GEMM_COOPMAT_TILE(m_, n_, k_, subgroup_m_, subgroup_n_) \
-    .tile.gemm_coopmat = {.m = m_, .n = n_, .k = k_, .subgroup_m = subgroup_m_, .subgroup_n = subgroup_n_}
+#define GEMM_COOPMAT_TILE(m_, n_, k_) .tile.gemm_coopmat.m = m_, .tile.gemm_coopmat.n = n_, .tile.gemm_coopmat.k = k_
+#define SUBGROUP_TILE(m_, n_) .tile.gemm_coopmat.subgroup_m = m_, .tile.gemm_coopmat.subgroup_n = n_
 
 CHECK_TILE(gemm_coopmat.m, VKF_GEMM_SPEC_TILE_M);
 CHECK_TILE(gemm_coopmat.n, VKF_GEMM_SPEC_TILE_N);
@@ -25,8 +24,8 @@ CHECK_TILE(gemm_coopmat.subgroup_n, VKF_GEMM_SPEC_THREAD_N);
 static const char *const coopmat_constants_f16[VKF_GEMM_COOPMAT_SPEC_COUNT] = {COOPMAT_CONSTANTS};
 static const char *const coopmat_constants_f32[VKF_GEMM_COOPMAT_SPEC_COUNT] = {COOPMAT_CONSTANTS,
                                                                                CONSTANT(GEMM, SPLIT)};
-#define SPLITS_f16 false
-#define SPLITS_f32 true
+#define SPLITS_f16 0u
+#define SPLITS_f32 VKF_FORM_SPLIT
 
 // A matrix belongs to the whole workgroup, so there are no sides of an invocation.
 static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
@@ -34,29 +33,48 @@ static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTAN
 static const vkf__config gemm_coopmat_configs[] = {
     {.name = "128x128",
      .subgroups = 8,
-     GEMM_COOPMAT_TILE(128, 128, 32, 64, 32),
+     GEMM_COOPMAT_TILE(128, 128, 32),
+     SUBGROUP_TILE(64, 32),
      .min_m = 256,
      .min_n = 256,
      .by_cores = true},
-    {.name = "128x128w", .subgroups = 4, GEMM_COOPMAT_TILE(128, 128, 32, 64, 64), .min_m = 256, .min_n = 256},
+    {.name = "128x128w",
+     .subgroups = 4,
+     GEMM_COOPMAT_TILE(128, 128, 32),
+     SUBGROUP_TILE(64, 64),
+     .min_m = 256,
+     .min_n = 256},
     {.name = "64x64",
      .subgroups = 4,
-     GEMM_COOPMAT_TILE(64, 64, 32, 32, 32),
+     GEMM_COOPMAT_TILE(64, 64, 32),
+     SUBGROUP_TILE(32, 32),
      .min_m = 48,
      .min_n = 48,
      .by_cores = true},
-    {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16, 16, 16), .by_cores = true},
+    {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16), SUBGROUP_TILE(16, 16), .by_cores = true},
 };
 
 // As deep as a run of sums in f16 may be.
 static const vkf__config gemm_coopmat2_configs[] = {
-    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 64, 0, 0), .min_m = 256, .min_n = 512, .by_cores = true},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 64, 0, 0), .min_m = 96, .min_n = 96, .by_cores = true},
-    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0), .by_cores = true},
+    {.name = "128x256",
+     .local_size = 256,
+     GEMM_TILE(128, 256, 64),
+     EACH(0, 0),
+     .min_m = 256,
+     .min_n = 512,
+     .by_cores = true},
+    {.name = "128x128",
+     .local_size = 256,
+     GEMM_TILE(128, 128, 64),
+     EACH(0, 0),
+     .min_m = 96,
+     .min_n = 96,
+     .by_cores = true},
+    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64), EACH(0, 0), .by_cores = true},
 };
 
 static const vkf__config gemm_coopmat2_element_configs[] = {
-    {.name = "16x32", .subgroups = 1, GEMM_TILE(16, 32, 16, 0, 0)},
+    {.name = "16x32", .subgroups = 1, GEMM_TILE(16, 32, 16), EACH(0, 0)},
 };
 
 static bool gemm_coopmat_valid(const vkf__config *config)
@@ -158,37 +176,9 @@ static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__kernel *k
     return caps->matrix.workgroup_scope_reserved_bytes;
 }
 
-// Ahead of matrices with sums in f32, where these take half of the rate.
-static uint32_t rank_matrix_half(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return caps->traits.matrices_prefer_half_sums ? vkf__rank_matrix(caps, problem) - 3 : VKF_RANK_LAST + 30;
-}
-
 static bool gemm_coopmat_half_valid(const vkf__config *config)
 {
     return gemm_coopmat_valid(config) && config->tile.gemm_coopmat.k <= VKF_GEMM_HALF_RUN;
-}
-
-// The side of its smallest tile.
-#define TENSOR_TILE 64u
-
-// Ahead of the kernels on listed shapes, whose tiles are smaller, where its own keep the cores busy: the driver loads
-// for a whole workgroup, which llama.cpp measures at 1.35 times the speed on an RTX 3090. No driver that tests run on
-// has tensor addressing; that the modules are valid is all that they show. On a device that has it, the first use of a
-// variant waits for the self-test's edge shapes of products, and for a race against the kernel without matrices
-// (prove/prove.h): a wrong one is not used, and a slow one loses.
-static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *problem)
-{
-    const uint64_t rows = vkf__div_up_u32(problem->m, TENSOR_TILE), columns = vkf__div_up_u32(problem->n, TENSOR_TILE);
-    const uint64_t workgroups = rows * columns * (problem->batch > 0 ? problem->batch : 1);
-    const uint32_t rank = vkf__rank_matrix(caps, problem);
-    return workgroups >= caps->traits.cores ? rank - 2 : rank + 5;
-}
-
-// Ahead of the kernels on listed shapes with such sums, where those are faster.
-static uint32_t rank_matrix_tensor_half(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return caps->traits.matrices_prefer_half_sums ? rank_matrix_tensor(caps, problem) - 2 : VKF_RANK_LAST + 30;
 }
 
 static bool gemm_coopmat2_half_valid(const vkf__config *config)
@@ -196,62 +186,61 @@ static bool gemm_coopmat2_half_valid(const vkf__config *config)
     return gemm_coopmat2_valid(config) && config->tile.gemm.k <= VKF_GEMM_HALF_RUN;
 }
 
-static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *problem)
-{
-    (void)caps;
-    (void)problem;
-    return VKF_RANK_LAST + 40;
-}
-
-#define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
+#define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .rounds = true
 
 // a and b are fetched in words, whatever their type.
-#define COOPMAT_TILES(d)                                                                   \
-    .splits = SPLITS_##d, CONSTANTS(coopmat_constants_##d), CONFIGS(gemm_coopmat_configs), \
-    .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared
-#define COOPMAT(d) COOPMAT_TILES(d), .rank = vkf__rank_matrix
-#define GEMM_COOPMAT(a, b, d)                                                                        \
-    {                                                                                                \
-        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_F16, \
-        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d)              \
+#define COOPMAT_TILES(d)                                                                              \
+    CONSTANTS(coopmat_constants_##d), CONFIGS(gemm_coopmat_configs), .matrix_tile = gemm_matrix_tile, \
+                                                                     .shared_bytes_here = gemm_coopmat_shared
+#define COOPMAT(d) COOPMAT_TILES(d), .rung = VKF_RUNG_MATRICES
+#define GEMM_COOPMAT(a, b, d)                                                           \
+    {                                                                                   \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX,              \
+        .offers = VKF_FORM_TRANSPOSED_A | SPLITS_##d, .matrix = VKF_MATRIX_F16,         \
+        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d) \
     }
 // With sums of short runs in f16, for the types of gemm_half.
-#define GEMM_COOPMAT_HALF(a, b, d)                                                                                     \
-    {                                                                                                                  \
-        .name = NAME_3("gemm_coopmat_half", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_F16_SUMS,         \
-        .half_sums = true, .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_half_valid, COOPMAT_TILES(d), \
-        .rank = rank_matrix_half                                                                                       \
+#define GEMM_COOPMAT_HALF(a, b, d)                                                                      \
+    {                                                                                                   \
+        .name = NAME_3("gemm_coopmat_half", a, b, d), TYPES_3(a, b, d), MATRIX,                         \
+        .offers = VKF_FORM_TRANSPOSED_A | SPLITS_##d, .matrix = VKF_MATRIX_F16_SUMS, .half_sums = true, \
+        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_half_valid, COOPMAT_TILES(d),     \
+        .rung = VKF_RUNG_MATRICES_HALF                                                                  \
     }
 #define GEMM_COOPMAT_BF16(a, b, d)                                                                              \
     {                                                                                                           \
-        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_BF16,           \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX,                                      \
+        .offers = VKF_FORM_TRANSPOSED_A | SPLITS_##d, .matrix = VKF_MATRIX_BF16,                                \
         .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d) \
     }
 // Weights in blocks. All kinds of blocks share modules, which are named by the types of a and d.
-#define GEMM_COOPMAT_BLOCKS(a, b, d)                                                                 \
-    {                                                                                                \
-        .name = NAME_3("gemm_coopmat_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, .rounds = true,   \
-        .module = "gemm_coopmat_blocks." #a "_" #d, .b_layouts = B_PANELS, .matrix = VKF_MATRIX_F16, \
-        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_blocks_valid, COOPMAT(d)       \
+#define GEMM_COOPMAT_BLOCKS(a, b, d)                                                                          \
+    {                                                                                                         \
+        .name = NAME_3("gemm_coopmat_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, .rounds = true,            \
+        .module = "gemm_coopmat_blocks." #a "_" #d, .b_layouts = B_PANELS, .offers = SPLITS_##d,              \
+        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_blocks_valid, \
+        COOPMAT(d)                                                                                            \
     }
 
 // A factor in f32 is converted from one matrix use to another.
 #define CONVERSION_f32 VKF_NEEDS_MATRIX_CONVERSION
 #define CONVERSION_f16 0u
 #define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE | VKF_NEEDS_MATRIX_ELEMENT)
-#define GEMM_COOPMAT2(a, b, d)                                                                             \
-    {                                                                                                      \
-        .name = NAME_3("gemm_coopmat2", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \
-        .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),                 \
-        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,        \
-        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor                              \
+#define GEMM_COOPMAT2(a, b, d)                                                                               \
+    {                                                                                                        \
+        .name = NAME_3("gemm_coopmat2", a, b, d), TYPES_3(a, b, d), MATRIX, .offers = VKF_FORM_TRANSPOSED_A, \
+        CONSTANTS(coopmat2_constants),                                                                       \
+        .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),                   \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,          \
+        .shared_bytes_here = gemm_coopmat2_shared, .rung = VKF_RUNG_TENSORS                                  \
     }
-#define GEMM_COOPMAT2_HALF(a, b, d)                                                                             \
-    {                                                                                                           \
-        .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \
-        .half_sums = true, .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),   \
-        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit,   \
-        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor_half                              \
+#define GEMM_COOPMAT2_HALF(a, b, d)                                                                               \
+    {                                                                                                             \
+        .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, .offers = VKF_FORM_TRANSPOSED_A, \
+        CONSTANTS(coopmat2_constants), .half_sums = true,                                                         \
+        .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),                        \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit,     \
+        .shared_bytes_here = gemm_coopmat2_shared, .rung = VKF_RUNG_TENSORS_HALF                                  \
     }
 // Weights in blocks, whose elements the driver has decoded one by one on their way into a workgroup's matrices.
 #define COOPMAT2_BLOCKS(kernel, a, b, d)                                                                        \
@@ -263,25 +252,25 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 #define GEMM_COOPMAT2_BLOCKS(a, b, d)                                                                             \
     {                                                                                                             \
         COOPMAT2_BLOCKS("gemm_coopmat2_blocks", a, b, d), COOPMAT2_DECODED(a, d), CONFIGS(gemm_coopmat2_configs), \
-            .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit, .rank = rank_matrix_tensor                \
+            .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit, .rung = VKF_RUNG_TENSORS                  \
     }
 #define GEMM_COOPMAT2_HALF_BLOCKS(a, b, d)                                                        \
     {                                                                                             \
         COOPMAT2_BLOCKS("gemm_coopmat2_half_blocks", a, b, d), COOPMAT2_DECODED(a, d),            \
             .half_sums = true, CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, \
-            .unfit = gemm_coopmat2_half_unfit, .rank = rank_matrix_tensor_half                    \
+            .unfit = gemm_coopmat2_half_unfit, .rung = VKF_RUNG_TENSORS_HALF                      \
     }
 #define GEMM_COOPMAT2_ELEMENT_BLOCKS(a, b, d)                                                                          \
     {                                                                                                                  \
         COOPMAT2_BLOCKS("gemm_coopmat2_element_blocks", a, b, d),                                                      \
             .needs = FLEXIBLE | STORAGE_2(a, d), CONFIGS(gemm_coopmat2_element_configs), .valid = gemm_coopmat2_valid, \
-            .unfit = gemm_coopmat2_element_unfit, .rank = rank_matrix_element                                          \
+            .unfit = gemm_coopmat2_element_unfit, .rung = VKF_RUNG_MATRIX_ELEMENTS                                     \
     }
-#define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                \
-    {                                                                                                                 \
-        .name = NAME_3("gemm_coopmat2_element", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
-        .needs = FLEXIBLE | STORAGE_3(a, b, d), CONFIGS(gemm_coopmat2_element_configs), .valid = gemm_coopmat2_valid, \
-        .unfit = gemm_coopmat2_element_unfit, .rank = rank_matrix_element                                             \
+#define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                 \
+    {                                                                                                                  \
+        .name = NAME_3("gemm_coopmat2_element", a, b, d), TYPES_3(a, b, d), MATRIX, .offers = VKF_FORM_TRANSPOSED_A,   \
+        CONSTANTS(coopmat2_constants), .needs = FLEXIBLE | STORAGE_3(a, b, d), CONFIGS(gemm_coopmat2_element_configs), \
+        .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_element_unfit, .rung = VKF_RUNG_MATRIX_ELEMENTS           \
     }
 
 static const vkf__kernel rows[] = {

@@ -6,8 +6,8 @@
 #include "shared/attention.h"
 
 #define HEADS_OF(operands) \
-    .op = VKF_OP_ATTENTION, .operand_count = operands, PARAMS(vkf_attention_params), .tile_count = 4, .splits = true
-#define HEADS HEADS_OF(VKF_ATTENTION_BINDING_KEY_MASK)
+    .op = VKF_OP_ATTENTION, .operand_count = operands, PARAMS(vkf_attention_params), .tile_count = 4
+#define HEADS HEADS_OF(VKF_ATTENTION_BINDING_KEY_MASK), .offers = VKF_FORM_SPLIT
 
 // The names of the constants that follow those of the tile.
 #define HEADS_FLAGS                                                                                   \

@@ -5,8 +5,9 @@
 #include "kernel/registry_row.h"
 #include "shared/gemm.h"
 
-#define GEMM_TILE(m_, n_, k_, thread_m_, thread_n_) \
-    .tile.gemm = {.m = m_, .n = n_, .k = k_, .thread_m = thread_m_, .thread_n = thread_n_}
+// A workgroup's tile, and in it an invocation's share.
+#define GEMM_TILE(m_, n_, k_) .tile.gemm.m = m_, .tile.gemm.n = n_, .tile.gemm.k = k_
+#define EACH(m_, n_) .tile.gemm.thread_m = m_, .tile.gemm.thread_n = n_
 
 // What most products of many rows take, and the same with half of the sums to an invocation.
 #define LARGE_TILE .min_m = 48, .min_n = 48, .by_cores = true, .min_registers = 96
@@ -19,7 +20,7 @@
 
 #define PRODUCT .op = VKF_OP_GEMM, .operand_count = 4, PARAMS(vkf_gemm_params), .tile_count = 5
 
-#define FEW_ROWS PRODUCT, CONSTANTS(vkf__gemm_few_rows_constants), .walks_columns = true, .gates = true
+#define FEW_ROWS PRODUCT, CONSTANTS(vkf__gemm_few_rows_constants), .walks_columns = true
 
 #define PRODUCT_TILE                                                                                              \
     LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K), CONSTANT(GEMM, THREAD_M), \
@@ -44,7 +45,7 @@ extern const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COU
 // Sums of a workgroup besides its outputs: at most one per row where it normalises them, as RMSNorm needs it.
 static inline uint32_t vkf__norm_sums(const vkf__config *config, const vkf__problem *problem)
 {
-    return problem && problem->normed ? config->tile.gemm.m : 0;
+    return problem && (problem->wants & VKF_FORM_NORMED) ? config->tile.gemm.m : 0;
 }
 
 #endif

@@ -53,8 +53,5 @@
 // may be halved again and again, as reductions do.
 extern const vkf__config vkf__flat_configs[2];
 bool vkf__halves_to_one(const vkf__config *config);
-// Of kernels with a subgroup per row: preferred where it needs few steps for one. On processors it pays to avoid
-// barriers, however long the rows.
-uint32_t vkf__rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem);
 
 #endif

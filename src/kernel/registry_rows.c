@@ -85,21 +85,6 @@ static const vkf__config sample_parts_configs[] = {
     {.name = "parts64", .local_size = 64},
 };
 
-// Preferred for rows that keep one core busy for longer than the phases wait for each other, where the rows leave most
-// cores without work. Devices of few cores, phones among them, wait longest between dispatches and gain least.
-static uint32_t rank_sample_parts(const vkf__caps *caps, const vkf__problem *problem)
-{
-    const uint32_t long_row = 32000, many_cores = 32, cores = caps->traits.cores;
-    const bool idle = cores >= many_cores && problem->m <= cores / 4;
-    return !caps->traits.processor && idle && problem->n >= long_row ? 50 : VKF_RANK_LAST + 10;
-}
-
-uint32_t vkf__rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
-{
-    bool short_row = problem->n <= 32 * caps->subgroup_size;
-    return caps->traits.processor || short_row ? 50 : VKF_RANK_LAST + 10;
-}
-
 static const char *const softmax_constants[VKF_SOFTMAX_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(SOFTMAX, MASK_KIND),
@@ -131,35 +116,38 @@ static const char *const sample_constants[VKF_SAMPLE_SPEC_COUNT] = {LOCAL_SIZE, 
 static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 
 // What the rows with a subgroup, or with a workgroup, per row of the matrix have besides what both share.
-#define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = vkf__rank_row_subgroup
+#define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rung = VKF_RUNG_SUBGROUP
 #define BY_WORKGROUP(configs, shared) CONFIGS(configs), .shared_bytes = shared, .valid = vkf__halves_to_one
 
-// Both, in this order; `row` is what they share, `configs` and `shared` belong to the second.
-#define ROW_PAIR(shader, x, y, row, configs, shared)                                                              \
-    {.name = NAME_2(shader "_subgroup", x, y),                                                                    \
-     TYPES_2(x, y),                                                                                               \
-     row,                                                                                                         \
-     .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, y),                                                               \
-     BY_SUBGROUP},                                                                                                \
-    {                                                                                                             \
-        .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), BY_WORKGROUP(configs, shared) \
+// Both, in this order; `row` is what they share, row##_BY_WORKGROUP belongs to the second.
+#define ROW_PAIR(shader, x, y, row)                                                                    \
+    {.name = NAME_2(shader "_subgroup", x, y),                                                         \
+     TYPES_2(x, y),                                                                                    \
+     row,                                                                                              \
+     .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, y),                                                    \
+     BY_SUBGROUP},                                                                                     \
+    {                                                                                                  \
+        .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), row##_BY_WORKGROUP \
     }
 
 #define SOFTMAX_ROW .op = VKF_OP_SOFTMAX, .operand_count = 4, PARAMS(vkf_softmax_params), CONSTANTS(softmax_constants)
-#define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW, row_configs, row_shared_bytes)
+#define SOFTMAX_ROW_BY_WORKGROUP BY_WORKGROUP(row_configs, row_shared_bytes)
+#define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW)
 
 #define LAYER_NORM_ROW \
     .op = VKF_OP_LAYER_NORM, .operand_count = 4, PARAMS(vkf_layer_norm_params), CONSTANTS(layer_norm_constants)
-#define LAYER_NORM(x, w) ROW_PAIR("layer_norm", x, w, LAYER_NORM_ROW, norm_configs, row_shared_bytes)
+#define LAYER_NORM_ROW_BY_WORKGROUP BY_WORKGROUP(norm_configs, row_shared_bytes)
+#define LAYER_NORM(x, w) ROW_PAIR("layer_norm", x, w, LAYER_NORM_ROW)
 
 #define LAYER_NORM_RESIDUAL_ROW                                                          \
     .op = VKF_OP_LAYER_NORM_RESIDUAL, .operand_count = 5, PARAMS(vkf_layer_norm_params), \
     CONSTANTS(layer_norm_residual_constants)
-#define LAYER_NORM_RESIDUAL(x, w) \
-    ROW_PAIR("layer_norm_residual", x, w, LAYER_NORM_RESIDUAL_ROW, norm_configs, row_shared_bytes)
+#define LAYER_NORM_RESIDUAL_ROW_BY_WORKGROUP BY_WORKGROUP(norm_configs, row_shared_bytes)
+#define LAYER_NORM_RESIDUAL(x, w) ROW_PAIR("layer_norm_residual", x, w, LAYER_NORM_RESIDUAL_ROW)
 
 #define ROTARY_ROW .op = VKF_OP_ROTARY, .operand_count = 4, PARAMS(vkf_rotary_params), CONSTANTS(rotary_constants)
-#define ROTARY(x, out) ROW_PAIR("rotary", x, out, ROTARY_ROW, row_configs, row_float_shared_bytes)
+#define ROTARY_ROW_BY_WORKGROUP BY_WORKGROUP(row_configs, row_float_shared_bytes)
+#define ROTARY(x, out) ROW_PAIR("rotary", x, out, ROTARY_ROW)
 
 // The output holds indices, which the name does not mention.
 #define AND_INDEX(x) .types = {ELEMENT_##x, VKF_DTYPE_I32}, .type_count = 2
@@ -178,7 +166,7 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
     {                                                                                                                  \
         .name = NAME_1("sample_parts", x), AND_INDEX(x), .op = VKF_OP_SAMPLE, .needs = STORAGE(x), .operand_count = 4, \
         PARAMS(vkf_sample_params), CONSTANTS(sample_constants), CONFIGS(sample_parts_configs),                         \
-        .shared_bytes = sample_parts_shared_bytes, .valid = sample_parts_valid, .rank = rank_sample_parts,             \
+        .shared_bytes = sample_parts_shared_bytes, .valid = sample_parts_valid, .rung = VKF_RUNG_PARTS,                \
         .by_parts = true                                                                                               \
     }
 #define TOP(x)                                                                                                       \

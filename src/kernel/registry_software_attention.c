@@ -1,9 +1,8 @@
 // Fused attention for software rasterisers: through texel buffers, by device addresses, and straight from storage
-// buffers, all without shared memory. On a GPU each ranks behind the GPU's default. But a device that binds only four
+// buffers, all without shared memory. On a GPU each stands behind the GPU's default. But a device that binds only four
 // storage buffers can run no others than those on texels.
 #include "kernel/registry_families.h"
 #include "kernel/registry_heads.h"
-#include "kernel/registry_software.h"
 
 #define ATTENTION_TILE(queries_, keys_, lanes_, fence_) \
     .tile.attention = {.queries = queries_, .keys = keys_, .lanes = lanes_, .fence = fence_}
@@ -60,7 +59,7 @@ static const vkf__config attention_storage_configs[] = {
 static const char *attention_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     const vkf__attention_tile *t = &config->tile.attention;
-    if (!problem || caps->traits.processor || t->queries == 1)
+    if (!problem || caps->traits.spills_to_cache || t->queries == 1)
         return NULL;
     // The query, the sums, and the scores of a step.
     uint64_t registers = t->queries * (2 * (uint64_t)problem->k + t->keys);
@@ -73,11 +72,6 @@ static bool attention_valid(const vkf__config *config)
     return t->queries > 0 && t->keys > 0 && t->lanes > 0 && config->local_size % t->lanes == 0;
 }
 
-static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return vkf__rank_texel(caps, problem) + 5;
-}
-
 // Invocations may share rows, which they keep in registers.
 #define IN_REGISTERS HEADS, .shares_rows = true, .valid = attention_valid, .unfit = attention_unfit
 
@@ -87,12 +81,13 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
     .module = "attention_texel." #out, .needs = STORAGE(out), IN_REGISTERS, CONSTANTS(texel_constants), \
     CONFIGS(attention_texel_configs)
 // With texels of four elements.
-#define TEXELS_4(out)                                                                                                 \
-    .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true, .rank = vkf__rank_texel, \
-    TEXEL_MODULE(out)
+#define TEXELS_4(out)                                                                                  \
+    .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .wants = VKF_FORM_QUADS, \
+    .rung = VKF_RUNG_TEXEL, TEXEL_MODULE(out)
 // With texels of one element.
-#define TEXELS_1(out) \
-    .operands = {VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL}, .rank = rank_texel_single, TEXEL_MODULE(out)
+#define TEXELS_1(out)                                                                                     \
+    .operands = {VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL}, .rung = VKF_RUNG_TEXEL_SINGLE, \
+    TEXEL_MODULE(out)
 
 #define ATTENTION_TEXEL4(in, out)                                                        \
     {                                                                                    \
@@ -106,7 +101,7 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
 // Keys and values are read by address, whatever storage features the device has.
 #define BY_ADDRESS(q, out)                                                                                   \
     .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS}, .needs = STORAGE_2(q, out), \
-    .rank = vkf__rank_address, IN_REGISTERS, CONSTANTS(constants)
+    .rung = VKF_RUNG_ADDRESS, IN_REGISTERS, CONSTANTS(constants)
 #define ATTENTION_ADDRESS(q, kv, out)                                                             \
     {                                                                                             \
         .name = NAME_3("attention_address", q, kv, out), TYPES_3(q, kv, out), BY_ADDRESS(q, out), \
@@ -115,13 +110,13 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
 #define ATTENTION_ADDRESS_HALF(q, kv, out)                                                        \
     {                                                                                             \
         .name = NAME_3("attention_address", q, kv, out), TYPES_3(q, kv, out), BY_ADDRESS(q, out), \
-        CONFIGS(attention_address_half_configs), .quads = true                                    \
+        CONFIGS(attention_address_half_configs), .wants = VKF_FORM_QUADS                          \
     }
 
 #define ATTENTION_DIRECT(q, kv, out)                                                                             \
     {                                                                                                            \
         .name = NAME_3("attention_direct", q, kv, out), TYPES_3(q, kv, out), IN_REGISTERS, CONSTANTS(constants), \
-        .needs = STORAGE_3(q, kv, out), CONFIGS(attention_storage_configs), .rank = vkf__rank_direct             \
+        .needs = STORAGE_3(q, kv, out), CONFIGS(attention_storage_configs), .rung = VKF_RUNG_DIRECT              \
     }
 
 static const vkf__kernel rows[] = {

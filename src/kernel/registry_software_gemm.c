@@ -1,49 +1,48 @@
 // Matrix products for software rasterisers: through texel buffers, by device addresses, and straight from storage
-// buffers, all without shared memory. On a GPU each ranks behind the GPU's default.
+// buffers, all without shared memory. On a GPU each stands behind the GPU's default.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
-#include "kernel/registry_software.h"
 #include "shared/blocks.h"
 #include "shared/gemm_rows.h"
 
 // Lanes along m, each with a row and the columns of one or two panels, or with smaller shares for compilers that spill.
 // thread m * thread n * tile k is how much is unrolled, and the time to compile grows with it.
 static const vkf__config gemm_address_configs[] = {
-    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 32, 1, 32), .max_m = 47},
-    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 1, 64), .min_m = 48, .min_n = 64},
-    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 32, 1, 64), .min_m = 128, .min_n = 64},
-    {.name = "8x64", .local_size = 8, GEMM_TILE(8, 64, 32, 1, 64), .max_m = 47},
-    {.name = "128x64x2", .local_size = 64, GEMM_TILE(128, 64, 8, 2, 64), .min_m = 128, .min_n = 64},
-    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16), .min_m = 32},
-    {.name = "8x32x16", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32)},
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 32), EACH(1, 32), .max_m = 47},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32), EACH(1, 64), .min_m = 48, .min_n = 64},
+    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 32), EACH(1, 64), .min_m = 128, .min_n = 64},
+    {.name = "8x64", .local_size = 8, GEMM_TILE(8, 64, 32), EACH(1, 64), .max_m = 47},
+    {.name = "128x64x2", .local_size = 64, GEMM_TILE(128, 64, 8), EACH(2, 64), .min_m = 128, .min_n = 64},
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8), EACH(1, 16), .min_m = 32},
+    {.name = "8x32x16", .local_size = 8, GEMM_TILE(8, 32, 16), EACH(1, 32)},
 };
 
 // Lanes along m, for halves on devices without 64-bit integers.
 static const vkf__config gemm_address_half_configs[] = {
-    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32), .max_m = 8},
-    {.name = "128x64x4", .local_size = 32, GEMM_TILE(128, 64, 4, 4, 64), .min_m = 65, .min_n = 64},
-    {.name = "16x32x2", .local_size = 8, GEMM_TILE(16, 32, 16, 2, 32)},
-    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 1, 64)},
-    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16)},
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 16), EACH(1, 32), .max_m = 8},
+    {.name = "128x64x4", .local_size = 32, GEMM_TILE(128, 64, 4), EACH(4, 64), .min_m = 65, .min_n = 64},
+    {.name = "16x32x2", .local_size = 8, GEMM_TILE(16, 32, 16), EACH(2, 32)},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32), EACH(1, 64)},
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8), EACH(1, 16)},
 };
 
 static const vkf__config gemm_direct_configs[] = {
-    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16), .min_m = 32},
-    {.name = "128x8", .local_size = 64, GEMM_TILE(128, 8, 4, 2, 8), .min_m = 64},
-    {.name = "8x16", .local_size = 8, GEMM_TILE(8, 16, 8, 1, 16)},
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8), EACH(1, 16), .min_m = 32},
+    {.name = "128x8", .local_size = 64, GEMM_TILE(128, 8, 4), EACH(2, 8), .min_m = 64},
+    {.name = "8x16", .local_size = 8, GEMM_TILE(8, 16, 8), EACH(1, 16)},
 };
 
 // Lanes along n, for halves, which are unpacked once for all rows of an invocation. With few rows, memory bandwidth is
 // the limit. A workgroup is a subgroup.
 static const vkf__config gemm_address_n_configs[] = {
-    {.name = "1x32", .local_size = 8, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
-    {.name = "4x32", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
-    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 24},
-    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8)},
-    {.name = "64x32", .local_size = 8, GEMM_TILE(64, 32, 8, 64, 4)},
-    {.name = "32x16", .local_size = 8, GEMM_TILE(32, 16, 16, 32, 2)},
-    {.name = "1x32s4", .local_size = 4, GEMM_TILE(1, 32, 32, 1, 8), .max_m = 1},
-    {.name = "32x32s4", .local_size = 4, GEMM_TILE(32, 32, 8, 32, 8)},
+    {.name = "1x32", .local_size = 8, GEMM_TILE(1, 32, 32), EACH(1, 4), .max_m = 1},
+    {.name = "4x32", .local_size = 8, GEMM_TILE(4, 32, 8), EACH(4, 4), .max_m = 4},
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8), EACH(8, 4), .max_m = 24},
+    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8), EACH(32, 8)},
+    {.name = "64x32", .local_size = 8, GEMM_TILE(64, 32, 8), EACH(64, 4)},
+    {.name = "32x16", .local_size = 8, GEMM_TILE(32, 16, 16), EACH(32, 2)},
+    {.name = "1x32s4", .local_size = 4, GEMM_TILE(1, 32, 32), EACH(1, 8), .max_m = 1},
+    {.name = "32x32s4", .local_size = 4, GEMM_TILE(32, 32, 8), EACH(32, 8)},
 };
 
 static bool gemm_columns_valid(const vkf__config *config)
@@ -65,36 +64,36 @@ static bool gemm_rows_valid(const vkf__config *config)
 
 // The same constants without shared memory: registers hold an invocation's share, and tile k is the unrolled depth.
 static const vkf__config gemm_texel_configs[] = {
-    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 16, 1, 8), .max_m = 1},
-    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 128, 4, 4, 16), .max_m = 4},
-    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 128, 4, 8, 16), .max_m = 8},
-    {.name = "16x16", .local_size = 8, GEMM_TILE(16, 128, 4, 16, 16)},
-    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 4, 16, 8)},
+    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 16), EACH(1, 8), .max_m = 1},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 128, 4), EACH(4, 16), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 128, 4), EACH(8, 16), .max_m = 8},
+    {.name = "16x16", .local_size = 8, GEMM_TILE(16, 128, 4), EACH(16, 16)},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 4), EACH(16, 8)},
 };
 
 // For subgroups of eight, whose lanes share the rows that they fetched.
 static const vkf__config gemm_texel_shuffle_configs[] = {
-    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
-    {.name = "rows8x16", .local_size = 8, GEMM_TILE(8, 128, 8, 8, 16), .max_m = 8},
-    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8, 16, 4), .max_m = 16},
-    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4)},
-    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 4, 32, 8)},
-    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8), EACH(8, 8), .max_m = 8},
+    {.name = "rows8x16", .local_size = 8, GEMM_TILE(8, 128, 8), EACH(8, 16), .max_m = 8},
+    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8), EACH(16, 4), .max_m = 16},
+    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8), EACH(32, 4)},
+    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 4), EACH(32, 8)},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8), EACH(16, 8)},
 };
 
 // For weights in blocks, whose words hold up to eight steps of k.
 static const vkf__config gemm_texel_blocks_configs[] = {
-    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
-    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
-    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
-    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
+    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 32), EACH(1, 8), .max_m = 1},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 32, 8), EACH(4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8), EACH(8, 8), .max_m = 8},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8), EACH(16, 8)},
 };
 
 static const vkf__config gemm_texel_shuffle_blocks_configs[] = {
-    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
-    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8, 16, 4), .max_m = 16},
-    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4)},
-    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8)},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8), EACH(8, 8), .max_m = 8},
+    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8), EACH(16, 4), .max_m = 16},
+    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8), EACH(32, 4)},
+    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 8), EACH(32, 8)},
 };
 
 static uint32_t shuffle_subgroup(const vkf__config *config)
@@ -128,16 +127,16 @@ static bool gemm_shuffle_blocks_valid(const vkf__config *config)
 // By address, on processors only. A workgroup is a subgroup of eight, or of four. With many rows, chains of
 // multiply-adds longer than those of tile k = 8 are slower.
 static const vkf__config gemm_blocks_address_configs[] = {
-    {.name = "rows1", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
-    {.name = "rows2", .local_size = 8, GEMM_TILE(2, 64, 32, 2, 8), .max_m = 2},
-    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 64, 32, 4, 8), .max_m = 4},
-    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
-    {.name = "16x64", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
-    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8), .min_m = 24},
-    {.name = "32x32", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4), .min_m = 24},
-    {.name = "rows1of4", .local_size = 4, GEMM_TILE(1, 32, 32, 1, 8), .max_m = 1},
-    {.name = "rows4of4", .local_size = 4, GEMM_TILE(4, 32, 32, 4, 8), .max_m = 4},
-    {.name = "16x32of4", .local_size = 4, GEMM_TILE(16, 32, 8, 16, 8)},
+    {.name = "rows1", .local_size = 8, GEMM_TILE(1, 64, 32), EACH(1, 8), .max_m = 1},
+    {.name = "rows2", .local_size = 8, GEMM_TILE(2, 64, 32), EACH(2, 8), .max_m = 2},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 64, 32), EACH(4, 8), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8), EACH(8, 8), .max_m = 8},
+    {.name = "16x64", .local_size = 8, GEMM_TILE(16, 64, 8), EACH(16, 8)},
+    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8), EACH(32, 8), .min_m = 24},
+    {.name = "32x32", .local_size = 8, GEMM_TILE(32, 32, 8), EACH(32, 4), .min_m = 24},
+    {.name = "rows1of4", .local_size = 4, GEMM_TILE(1, 32, 32), EACH(1, 8), .max_m = 1},
+    {.name = "rows4of4", .local_size = 4, GEMM_TILE(4, 32, 32), EACH(4, 8), .max_m = 4},
+    {.name = "16x32of4", .local_size = 4, GEMM_TILE(16, 32, 8), EACH(16, 8)},
 };
 
 static bool gemm_blocks_address_valid(const vkf__config *config)
@@ -154,18 +153,6 @@ static uint32_t workgroup_subgroup(const vkf__config *config)
     return config->local_size;
 }
 
-// For halves, ahead of the kernels with lanes along m, which would unpack them for every row.
-static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return vkf__rank_address(caps, problem) - 2;
-}
-
-// With one row there is nothing to share, and the missing rows of a tile would be multiplied all the same.
-static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return problem->m == 1 ? vkf__rank_texel(caps, problem) + 2 : vkf__rank_texel(caps, problem) - 2;
-}
-
 // Rows of b that lie further apart share too few sets of a processor's cache: putting them into panels takes less time.
 // With 768 columns the products of a layer took 384 ms in place of 353, and the panels 16; with 128 and 256 those of
 // the demo model's way back as long as before, 34 ms, and the panels 12 (lavapipe, Mesa 26.2.6).
@@ -176,7 +163,8 @@ static const char *rows_unfit(const vkf__caps *caps, const vkf__config *config, 
     (void)caps;
     (void)config;
     const bool rows = problem && problem->b_layout == VKF_GEMM_B_KN;
-    return rows && (!problem->quads || problem->n >= FAR_ROWS) ? "does not read these rows of b" : NULL;
+    return rows && (!(problem->offers & VKF_FORM_QUADS) || problem->n >= FAR_ROWS) ? "does not read these rows of b"
+                                                                                   : NULL;
 }
 
 static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS,
@@ -185,7 +173,7 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
 #define PANELS PRODUCT, CONSTANTS(vkf__gemm_constants), .b_layouts = B_PANELS
 #define PANELS_OR_ROWS \
     PRODUCT, CONSTANTS(rows_constants), .b_layouts = B_PANELS | B_KN, .fixes_rows = true, .unfit = rows_unfit
-#define TEXELS .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true
+#define TEXELS .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .wants = VKF_FORM_QUADS
 
 // The format of its buffer gives a its type, so modules are named by the types of b and d.
 #define GEMM_TEXEL_SHUFFLE(a, b, d)                                                                          \
@@ -193,12 +181,12 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
         .name = NAME_3("gemm_texel_shuffle", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS,                     \
         .module = "gemm_texel_shuffle." #b "_" #d, .needs = VKF_NEEDS_SHUFFLE | STORAGE_2(b, d),             \
         CONFIGS(gemm_texel_shuffle_configs), .valid = gemm_shuffle_valid, .subgroup_size = shuffle_subgroup, \
-        .rank = rank_shuffle                                                                                 \
+        .rung = VKF_RUNG_TEXEL_SHUFFLE                                                                       \
     }
 #define GEMM_TEXEL_ALONE(a, b, d)                                                                                   \
     {                                                                                                               \
         .name = NAME_3("gemm_texel", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS, .module = "gemm_texel." #b "_" #d, \
-        .needs = STORAGE_2(b, d), CONFIGS(gemm_texel_configs), .valid = gemm_direct_valid, .rank = vkf__rank_texel  \
+        .needs = STORAGE_2(b, d), CONFIGS(gemm_texel_configs), .valid = gemm_direct_valid, .rung = VKF_RUNG_TEXEL   \
     }
 #define GEMM_TEXEL(a, b, d) GEMM_TEXEL_SHUFFLE(a, b, d), GEMM_TEXEL_ALONE(a, b, d)
 
@@ -208,13 +196,13 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
         .name = NAME_3("gemm_texel_shuffle_blocks", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS, \
         .module = "gemm_texel_shuffle_blocks." #d, .needs = VKF_NEEDS_SHUFFLE | STORAGE(d),     \
         CONFIGS(gemm_texel_shuffle_blocks_configs), .valid = gemm_shuffle_blocks_valid,         \
-        .subgroup_size = shuffle_subgroup, .rank = rank_shuffle                                 \
+        .subgroup_size = shuffle_subgroup, .rung = VKF_RUNG_TEXEL_SHUFFLE                       \
     }
 #define GEMM_TEXEL_BLOCKS_ALONE(a, b, d)                                                            \
     {                                                                                               \
         .name = NAME_3("gemm_texel_blocks", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS,             \
         .module = "gemm_texel_blocks." #d, .needs = STORAGE(d), CONFIGS(gemm_texel_blocks_configs), \
-        .valid = gemm_texel_blocks_valid, .rank = vkf__rank_texel                                   \
+        .valid = gemm_texel_blocks_valid, .rung = VKF_RUNG_TEXEL                                    \
     }
 #define GEMM_TEXEL_BLOCKS(a, b, d) GEMM_TEXEL_SHUFFLE_BLOCKS(a, b, d), GEMM_TEXEL_BLOCKS_ALONE(a, b, d)
 
@@ -223,35 +211,36 @@ static const char *const rows_constants[VKF_GEMM_ROWS_SPEC_COUNT] = {PRODUCT_TIL
     {                                                                                                           \
         .name = NAME_3("gemm_blocks_address", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,               \
         .module = "gemm_blocks_address." #a "_" #d, .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | STORAGE(d), \
-        .quads = true, .walks_columns = true, CONFIGS(gemm_blocks_address_configs),                             \
-        .valid = gemm_blocks_address_valid, .subgroup_size = workgroup_subgroup, .rank = vkf__rank_address      \
+        .wants = VKF_FORM_QUADS, .walks_columns = true, CONFIGS(gemm_blocks_address_configs),                   \
+        .valid = gemm_blocks_address_valid, .subgroup_size = workgroup_subgroup, .rung = VKF_RUNG_ADDRESS       \
     }
 
 // Lanes along n. Halves take part in arithmetic as 16-bit floats.
 #define LANES_f32 0u
 #define LANES_f16 (VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_FLOAT16)
 #define LANES_bf16p 0u
-#define GEMM_ADDRESS_N(a, b, d)                                                                                  \
-    {                                                                                                            \
-        .name = NAME_3("gemm_address_n", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,                     \
-        .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | LANES_##a | LANES_##b | LANES_##d, .transposes_a = true, \
-        CONFIGS(gemm_address_n_configs), .valid = gemm_columns_valid, .subgroup_size = workgroup_subgroup,       \
-        .rank = rank_address_n                                                                                   \
+#define GEMM_ADDRESS_N(a, b, d)                                                                        \
+    {                                                                                                  \
+        .name = NAME_3("gemm_address_n", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,           \
+        .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | LANES_##a | LANES_##b | LANES_##d,             \
+        .offers = VKF_FORM_TRANSPOSED_A, CONFIGS(gemm_address_n_configs), .valid = gemm_columns_valid, \
+        .subgroup_size = workgroup_subgroup, .rung = VKF_RUNG_ADDRESS_COLUMNS                          \
     }
 
-// Lanes along m. `layouts` is PANELS, or those of b that the kernel is compiled for.
-#define GEMM_ADDRESS(a, b, d, layouts, list)                                                                       \
-    {                                                                                                              \
-        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), layouts,                                        \
-        .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS}, .needs = STORAGE_3(a, b, d), .transposes_a = true, \
-        CONFIGS(list), .valid = gemm_rows_valid, .rank = vkf__rank_address                                         \
+// Lanes along m. The rest is PANELS, or the layouts of b that the kernel is compiled for, and its configs.
+#define GEMM_ADDRESS(a, b, d, ...)                                                           \
+    {                                                                                        \
+        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), __VA_ARGS__,              \
+        .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS}, .needs = STORAGE_3(a, b, d), \
+        .offers = VKF_FORM_TRANSPOSED_A, .valid = gemm_rows_valid, .rung = VKF_RUNG_ADDRESS  \
     }
-#define GEMM_DIRECT(a, b, d)                                                                                   \
-    {                                                                                                          \
-        .name = NAME_3("gemm_direct", a, b, d), TYPES_3(a, b, d), PANELS, .needs = STORAGE_3(a, b, d),         \
-        .transposes_a = true, CONFIGS(gemm_direct_configs), .valid = gemm_rows_valid, .rank = vkf__rank_direct \
+#define GEMM_DIRECT(a, b, d)                                                                           \
+    {                                                                                                  \
+        .name = NAME_3("gemm_direct", a, b, d), TYPES_3(a, b, d), PANELS, .needs = STORAGE_3(a, b, d), \
+        .offers = VKF_FORM_TRANSPOSED_A, CONFIGS(gemm_direct_configs), .valid = gemm_rows_valid,       \
+        .rung = VKF_RUNG_DIRECT                                                                        \
     }
-#define GEMM_ROWS(a, b, d) GEMM_ADDRESS(a, b, d, PANELS, gemm_address_half_configs), GEMM_DIRECT(a, b, d)
+#define GEMM_ROWS(a, b, d) GEMM_ADDRESS(a, b, d, PANELS, CONFIGS(gemm_address_half_configs)), GEMM_DIRECT(a, b, d)
 
 static const vkf__kernel rows[] = {
     GEMM_TEXEL(f32, f32, f32),
@@ -264,7 +253,7 @@ static const vkf__kernel rows[] = {
     GEMM_TEXEL(f32, f16, f16),
     GEMM_TEXEL(f32, f16p, f16p),
     GEMM_TEXEL(f32, bf16p, f32),
-    GEMM_ADDRESS(f32, f32, f32, PANELS_OR_ROWS, gemm_address_configs),
+    GEMM_ADDRESS(f32, f32, f32, PANELS_OR_ROWS, CONFIGS(gemm_address_configs)),
     GEMM_DIRECT(f32, f32, f32),
     GEMM_ADDRESS_N(f32, f16, f32),
     GEMM_ROWS(f32, f16, f32),

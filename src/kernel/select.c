@@ -1,10 +1,11 @@
-// Chooses a variant: one that was asked for, else one that was measured, else by rank.
+// Chooses a variant: one that was asked for, else one that was measured, else the first that its operator's ladder has.
 #include "kernel/select.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/blocks.h"
+#include "kernel/ladder.h"
 #include "kernel/shader_table.h"
 #include "kernel/variant_name.h"
 #include "vk/driver_faults.h"
@@ -149,7 +150,7 @@ bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, con
     return why == NULL;
 }
 
-const vkf__config *vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why)
+const vkf__config *vkf__kernel_supported_config(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why)
 {
     for (uint32_t i = 0; i < kernel->config_count; i++) {
         if (vkf__kernel_supported(caps, kernel, &kernel->configs[i], out_why))
@@ -158,11 +159,11 @@ const vkf__config *vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *
     return NULL;
 }
 
-uint32_t vkf__kernels_usable(const vkf__caps *caps)
+uint32_t vkf__kernels_supported(const vkf__caps *caps)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < vkf__kernel_count(); i++)
-        count += vkf__kernel_usable(caps, vkf__kernel_at(i), NULL) != NULL;
+        count += vkf__kernel_supported_config(caps, vkf__kernel_at(i), NULL) != NULL;
     return count;
 }
 
@@ -174,34 +175,36 @@ static uint64_t texel_limit(const vkf__caps *caps, const vkf__kernel *kernel)
     return count_operands(kernel, VKF_OPERAND_TEXEL4) > 0 ? 4 * (uint64_t)caps->max_texel_elements : UINT64_MAX;
 }
 
+static uint32_t lowest_form(uint32_t forms)
+{
+    uint32_t form = 0;
+    while (!(forms >> form & 1))
+        form++;
+    return form;
+}
+
+// Why a kernel does not fit the form of a problem; NULL when it does.
+static const char *why_of_another_form(const vkf__kernel *kernel, const vkf__config *config,
+                                       const vkf__problem *problem)
+{
+#define NOT_OFFERED(NAME, name, not_offered, not_given) not_offered,
+#define NOT_GIVEN(NAME, name, not_offered, not_given) not_given,
+    static const char *const not_offered[] = {VKF_FORMS(NOT_OFFERED)}, *const not_given[] = {VKF_FORMS(NOT_GIVEN)};
+    const uint32_t shared = kernel->shares_rows && config->tile.attention.lanes > 1 ? VKF_FORM_SPLIT : 0u;
+    const uint32_t missing = problem->wants & ~kernel->offers;
+    const uint32_t wanted = (kernel->wants | shared) & ~(problem->wants | problem->offers);
+    return missing ? not_offered[lowest_form(missing)] : wanted ? not_given[lowest_form(wanted)] : NULL;
+}
+
 // Why this problem may not be given to a supported kernel with a config; NULL when it may.
 static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                  const vkf__problem *problem)
 {
     if (kernel->b_layouts != 0 && (kernel->b_layouts >> problem->b_layout & 1) == 0)
         return "does not read b in this layout";
-    if (problem->split && !kernel->splits)
-        return "leaves no parts of the sums";
-    if (kernel->shares_rows && config->tile.attention.lanes > 1 && !problem->split)
-        return "leaves parts of the sums";
-    if (problem->transpose_a && !kernel->transposes_a)
-        return "does not read a transposed";
-    if (problem->gated && !kernel->gates)
-        return "does not gate its output";
-    if (problem->normed && !kernel->norms)
-        return "does not normalise its input";
-    if (kernel->quads && !problem->quads)
-        return "needs rows that begin at multiples of four elements";
-    if (problem->joined && !kernel->joins)
-        return "leaves putting the parts together to another dispatch";
-    if (kernel->joins && !problem->joined)
-        return "puts parts of the sums together";
-    if (problem->fresh && !kernel->takes_fresh)
-        return "takes queries and keys that are rotated";
-    if (problem->biased && !kernel->gives_bias)
-        return "gives no gradient of a bias";
-    if (kernel->shares_keys && !problem->vectors)
-        return "needs keys and values of whole vectors of 16 bytes";
+    const char *why = why_of_another_form(kernel, config, problem);
+    if (why)
+        return why;
     if (config->max_m != 0 && problem->m > config->max_m)
         return "is limited to fewer rows";
     if (config->max_k != 0 && problem->k > config->max_k)
@@ -217,8 +220,8 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
     return kernel->unfit ? kernel->unfit(caps, config, problem) : NULL;
 }
 
-bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                         const vkf__problem *problem)
+bool vkf__kernel_takes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                       const vkf__problem *problem)
 {
     return why_not_taken(caps, kernel, config, problem) == NULL;
 }
@@ -239,8 +242,8 @@ static bool is_outrun(const vkf__selector *selector, const vkf__kernel *kernel, 
     return selector->verdicts && vkf__race_get(selector->verdicts, kernel, config) == VKF_RACE_SLOWER;
 }
 
-bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                           const vkf__problem *problem, const char **out_why)
+bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                         const vkf__problem *problem, const char **out_why)
 {
     const char *why = NULL;
     if (!vkf__kernel_supported(selector->caps, kernel, config, &why))
@@ -256,11 +259,11 @@ done:
 }
 
 // Whether it takes the problem, whatever was found out about it.
-static bool could_serve(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                        const vkf__problem *problem)
+static bool takes_whatever_was_found(const vkf__selector *selector, const vkf__kernel *kernel,
+                                     const vkf__config *config, const vkf__problem *problem)
 {
     return vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
-           vkf__kernel_accepts(selector->caps, kernel, config, problem);
+           vkf__kernel_takes(selector->caps, kernel, config, problem);
 }
 
 // Whether its verdict is one that expires.
@@ -275,7 +278,7 @@ static bool is_quarantined(const vkf__selector *selector, const vkf__kernel *ker
                            const vkf__problem *problem)
 {
     return why_quarantined(selector, kernel, config) && !is_suspected(selector, kernel, config) &&
-           could_serve(selector, kernel, config, problem);
+           takes_whatever_was_found(selector, kernel, config, problem);
 }
 
 static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
@@ -286,15 +289,10 @@ static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__
         return NULL;
     const vkf__kernel *kernel = vkf__kernel_at(entry->kernel);
     const vkf__config *config = &kernel->configs[entry->config];
-    if (!vkf__variant_eligible(selector, kernel, config, problem, NULL))
+    if (!vkf__variant_serves(selector, kernel, config, problem, NULL))
         return NULL;
     *out_variant = (vkf__variant){kernel, config};
     return entry;
-}
-
-static uint32_t rank_of(const vkf__kernel *kernel, const vkf__caps *caps, const vkf__problem *problem)
-{
-    return kernel->rank ? kernel->rank(caps, problem) : VKF_RANK_LAST;
 }
 
 typedef bool (*serves_fn)(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
@@ -303,10 +301,10 @@ typedef bool (*serves_fn)(const vkf__selector *selector, const vkf__kernel *kern
 static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                    const vkf__problem *problem)
 {
-    return vkf__variant_eligible(selector, kernel, config, problem, NULL);
+    return vkf__variant_serves(selector, kernel, config, problem, NULL);
 }
 
-static bool suits_registers(const vkf__traits *traits, const vkf__config *config)
+static bool has_registers_for(const vkf__traits *traits, const vkf__config *config)
 {
     const uint32_t most = config->max_registers > 0 ? config->max_registers : UINT32_MAX;
     return traits->registers >= config->min_registers && traits->registers <= most;
@@ -315,7 +313,7 @@ static bool suits_registers(const vkf__traits *traits, const vkf__config *config
 static bool serves_by_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                               const vkf__problem *problem)
 {
-    return !is_outrun(selector, kernel, config) && suits_registers(&selector->caps->traits, config) &&
+    return !is_outrun(selector, kernel, config) && has_registers_for(&selector->caps->traits, config) &&
            serves(selector, kernel, config, problem);
 }
 
@@ -323,13 +321,6 @@ uint32_t vkf__selector_cores(const vkf__selector *selector)
 {
     const uint32_t told = selector->caps->traits.cores;
     return selector->cores > 0 ? selector->cores : told > 0 ? told : 1;
-}
-
-uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem)
-{
-    const vkf__gemm_tile *t = &config->tile.gemm;
-    uint64_t rows = ((uint64_t)problem->m + t->m - 1) / t->m, columns = ((uint64_t)problem->n + t->n - 1) / t->n;
-    return rows * columns * (problem->batch > 0 ? problem->batch : 1) * (problem->parts > 0 ? problem->parts : 1);
 }
 
 // What a tile loads for a multiply-add, in numbers, and the multiply-adds that hide the load of one.
@@ -369,7 +360,7 @@ static double turns(const vkf__caps *caps, const vkf__variant *variant, const vk
     return !ahead && two > caps->max_shared_memory_bytes ? 2 : 1;
 }
 
-// Of the bytes of b that a core has to wait for at once, the part that is missing where each core has `workgroups`. A
+// The part of the bytes of b that a core has to wait for at once which is missing where each core has `workgroups`. A
 // workgroup waits for a step of each of its invocations, and for no more than all of its columns.
 static double missing_loads(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem,
                             double workgroups)
@@ -430,36 +421,34 @@ static const vkf__config *best_config(const vkf__selector *selector, const vkf__
     return best;
 }
 
-static bool is_for(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types)
+// Takes a variant whose name begins with `name` from the first step of the ladder that has one. Of equals it takes the
+// first that suits, or else the first. Returns the step, or NO_STEP.
+#define NO_STEP UINT32_MAX
+static uint32_t select_from_ladder(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                                   const vkf__problem *problem, const char *name, serves_fn may_serve,
+                                   vkf__variant *out_variant)
 {
-    return kernel->op == op && memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) == 0;
-}
-
-// Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
-// the first.
-static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
-                          const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
-{
+    const uint32_t facts = vkf__ladder_facts(selector->caps, op, types, problem);
     uint32_t best = UINT32_MAX;
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
-        if (!is_for(kernel, op, types))
+        if (!vkf__kernel_is_for(kernel, op, types))
             continue;
-        // The lowest bit tells configs of the same rank apart: those that suit the problem come first.
-        uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
-        if (rank >= best)
+        // The lowest bit tells configs of the same step apart: those that suit the problem come first.
+        uint32_t place = 2 * vkf__ladder_step_of(kernel, facts);
+        if (place >= best)
             continue;
         const vkf__config *config = best_config(selector, kernel, problem, name, may_serve);
         if (!config)
             continue;
         const bool by_cores = config->by_cores && !selector->caps->traits.processor;
-        rank += by_cores || vkf__config_recommended(config, problem) ? 0 : 1;
-        if (rank >= best)
+        place += by_cores || vkf__config_recommended(config, problem) ? 0 : 1;
+        if (place >= best)
             continue;
-        best = rank;
+        best = place;
         *out_variant = (vkf__variant){kernel, config};
     }
-    return best != UINT32_MAX;
+    return best == UINT32_MAX ? NO_STEP : best / 2;
 }
 
 // A slow variant is better than none, and the least slow one of these is the best. A variant that others did not come
@@ -470,11 +459,11 @@ static bool select_least_slow(const vkf__selector *selector, vkf__op op, const v
     double least = HUGE_VAL;
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
-        if (!is_for(kernel, op, types))
+        if (!vkf__kernel_is_for(kernel, op, types))
             continue;
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
-            if (!is_suspected(selector, kernel, config) || !could_serve(selector, kernel, config, problem))
+            if (!is_suspected(selector, kernel, config) || !takes_whatever_was_found(selector, kernel, config, problem))
                 continue;
             const double slowness = vkf__verdict_slowness(selector->verdicts, kernel, config);
             if (slowness >= least)
@@ -495,7 +484,8 @@ const vkf__config *vkf__kernel_default(const vkf__selector *selector, const vkf_
 static bool select_forced(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                           const vkf__problem *problem, vkf__variant *out_variant)
 {
-    return selector->forced && select_ranked(selector, op, types, problem, selector->forced, serves, out_variant);
+    return selector->forced &&
+           select_from_ladder(selector, op, types, problem, selector->forced, serves, out_variant) != NO_STEP;
 }
 
 bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
@@ -506,9 +496,9 @@ bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *typ
         why = "asked for";
     else if (select_tuned(selector, op, types, problem, out_variant))
         why = "measured on this device";
-    else if (select_ranked(selector, op, types, problem, "", serves_by_default, out_variant))
+    else if (select_from_ladder(selector, op, types, problem, "", serves_by_default, out_variant) != NO_STEP)
         why = "the default for a device with these traits";
-    else if (selector->verdicts && select_ranked(selector, op, types, problem, "", serves, out_variant))
+    else if (selector->verdicts && select_from_ladder(selector, op, types, problem, "", serves, out_variant) != NO_STEP)
         why = "no default of this device, but there is no other";
     else if (select_least_slow(selector, op, types, problem, out_variant))
         why = "slow, but there is no other";
@@ -526,13 +516,12 @@ uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_d
     const vkf__tuned_entry *entry = select_tuned(selector, op, types, problem, &variant);
     if (entry)
         return vkf__tuned_best_layout(selector->tuned, entry) ? 1 : 2;
-    return select_ranked(selector, op, types, problem, "", serves_by_default, &variant)
-               ? 3 + rank_of(variant.kernel, selector->caps, problem)
-               : UINT32_MAX;
+    const uint32_t step = select_from_ladder(selector, op, types, problem, "", serves_by_default, &variant);
+    return step == NO_STEP ? UINT32_MAX : 3 + step;
 }
 
 bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                              const vkf__problem *problem, vkf__variant *out_variant)
 {
-    return select_ranked(selector, op, types, problem, "", is_quarantined, out_variant);
+    return select_from_ladder(selector, op, types, problem, "", is_quarantined, out_variant) != NO_STEP;
 }

@@ -1,5 +1,8 @@
 // Which kernel with which tile parameters serves a problem: a pure function of caps, types, shape, and what was
 // measured and tested on the device.
+//
+// A device supports a kernel with a config, and a kernel takes a problem; a variant serves one when both hold and
+// nothing bad was found out about it; the default is the first of the ladder that serves.
 #ifndef VKF_KERNEL_SELECT_H
 #define VKF_KERNEL_SELECT_H
 
@@ -43,19 +46,16 @@ bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, con
 
 // The first config with which the device may run a kernel, which is the one that most problems get; NULL when it may
 // not run. *out_why as above.
-const vkf__config *vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why);
+const vkf__config *vkf__kernel_supported_config(const vkf__caps *caps, const vkf__kernel *kernel, const char **out_why);
 // How many kernels the device may run.
-uint32_t vkf__kernels_usable(const vkf__caps *caps);
+uint32_t vkf__kernels_supported(const vkf__caps *caps);
 
 // Whether a supported kernel with a config may be given this problem: layout, alignment, range, precision, resources.
-bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                         const vkf__problem *problem);
+bool vkf__kernel_takes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                       const vkf__problem *problem);
 
 // Whether a config is meant for a problem: a question of speed, not of correctness.
 bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem);
-
-// The number of workgroups that a matrix product's tiles give, of all parts where it is split.
-uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem);
 
 // How long a device takes for one step of a matrix product's depth, in multiply-adds that a core has time for: the
 // number of waves, times the area of a tile, times what it loads for a multiply-add from memory and, by matrices, from
@@ -69,10 +69,10 @@ double vkf__config_time(const vkf__selector *selector, const vkf__variant *varia
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem);
 
-// Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static
+// Whether the variant is supported, takes the problem, and has no bad verdict. *out_why (may be NULL) gets a static
 // reason in either case.
-bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                           const vkf__problem *problem, const char **out_why);
+bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                         const vkf__problem *problem, const char **out_why);
 
 // False when no row of the registry serves op and types on this device. *out_why (may be NULL) gets a static reason for
 // the choice.
@@ -88,8 +88,8 @@ bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vk
                              const vkf__problem *problem, vkf__variant *out_variant);
 
 // How much a device prefers the variant that vkf__select() gives for a problem: 0 for one that was asked for, 1 for one
-// measured, 2 for one measured to be slower than with b in the other layout, and more by the rank of the default.
-// UINT32_MAX when there is none. It serves to choose between two ways to state the same problem.
+// measured, 2 for one measured to be slower than with b in the other layout, and more by the default's step of the
+// ladder. UINT32_MAX when there is none. It serves to choose between two ways to state the same problem.
 uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                           const vkf__problem *problem);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/registry_rank.h"
+#include "kernel/ladder.h"
 
 // Registers that an invocation can address on every GPU that we know. Beyond them it spills; a CPU spills to its cache.
 #define MAX_REGISTERS 255u
@@ -33,7 +33,7 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 }
 
 // From this many unrolled multiply-adds on, older drivers for processors take many seconds to compile attention over
-// device addresses. Such a kernel ranks behind the others there anyway.
+// device addresses. Such a kernel stands behind the others there anyway.
 #define SLOW_TO_COMPILE 512u
 
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
@@ -59,8 +59,8 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
         .registers = registers_of(kernel, config, problem),
     };
     candidate.shared_bytes = vkf__variant_shared_bytes(selector->caps, &candidate.variant, problem);
-    candidate.taken = vkf__variant_eligible(selector, kernel, config, problem, &candidate.why);
-    if (candidate.taken && !selector->caps->traits.processor && candidate.registers > MAX_REGISTERS) {
+    candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
+    if (candidate.taken && !selector->caps->traits.spills_to_cache && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
         candidate.why = "would keep more in registers than there are";
     }
@@ -78,7 +78,7 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
 typedef struct ranked {
     vkf__candidate candidate;
     uint32_t depth; // number of this kernel's taken configs before it
-    uint32_t rank;
+    uint32_t step;  // of the ladder
     uint32_t order;
 } ranked;
 
@@ -87,14 +87,9 @@ static int compare(const void *left, const void *right)
     const ranked *a = left, *b = right;
     if (a->depth != b->depth)
         return a->depth < b->depth ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static bool has_types(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types)
-{
-    return kernel->op == op && memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) == 0;
 }
 
 static size_t count_variants(vkf__op op, const vkf_dtype *types)
@@ -102,7 +97,7 @@ static size_t count_variants(vkf__op op, const vkf_dtype *types)
     size_t count = 0;
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk))
-        count += has_types(kernel, op, types) ? kernel->config_count : 0;
+        count += vkf__kernel_is_for(kernel, op, types) ? kernel->config_count : 0;
     return count;
 }
 
@@ -111,7 +106,8 @@ static size_t count_variants(vkf__op op, const vkf_dtype *types)
 static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__problem *problem,
                          uint32_t order, ranked *out_list)
 {
-    uint32_t rank = kernel->rank ? kernel->rank(selector->caps, problem) : VKF_RANK_LAST;
+    const uint32_t facts = vkf__ladder_facts(selector->caps, kernel->op, kernel->types, problem);
+    const uint32_t step = vkf__ladder_step_of(kernel, facts);
     uint32_t depth = 0;
     const vkf__config *first = vkf__kernel_default(selector, kernel, problem);
     for (int pass = 0; pass < 3; pass++) {
@@ -121,7 +117,7 @@ static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kerne
             if (its_pass != pass)
                 continue;
             const vkf__candidate candidate = judge(selector, kernel, config, problem);
-            out_list[c] = (ranked){candidate, candidate.taken ? depth++ : UINT32_MAX, rank, order + c};
+            out_list[c] = (ranked){candidate, candidate.taken ? depth++ : UINT32_MAX, step, order + c};
         }
     }
 }
@@ -141,7 +137,7 @@ vkf_status vkf__tune_candidates(const vkf__host *host, const vkf__selector *sele
     vkf__kernel_walk walk = {0};
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); variants > 0 && kernel;
          kernel = vkf__kernel_next(&walk)) {
-        if (!has_types(kernel, op, types))
+        if (!vkf__kernel_is_for(kernel, op, types))
             continue;
         judge_kernel(selector, kernel, problem, (uint32_t)count, list + count);
         count += kernel->config_count;

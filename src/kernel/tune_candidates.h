@@ -17,8 +17,8 @@ typedef struct vkf__candidate {
 uint32_t vkf__estimate_registers(const vkf__config *config);
 
 // Lists every variant with the operator and types in the order in which time is best spent: the likeliest config of
-// every kernel, then the second ones, and so on, each time by rank. So the default without measurements is the first of
-// those worth measuring. *out_candidates is released with vkf__free(). Status OUT_OF_HOST_MEMORY.
+// every kernel, then the second ones, and so on, each time by the ladder. So the default without measurements is the
+// first of those worth measuring. *out_candidates is released with vkf__free(). Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__tune_candidates(const vkf__host *host, const vkf__selector *selector, vkf__op op,
                                                const vkf_dtype *types, const vkf__problem *problem,
                                                vkf__candidate **out_candidates, size_t *out_count);

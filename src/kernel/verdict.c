@@ -12,7 +12,7 @@
 
 #define VERDICTS_FORMAT "vkformer-verdicts "
 #define VERDICTS_HEADER VERDICTS_FORMAT "2"
-// Of a variant that lost the device: nothing is slower.
+// A variant that lost the device: nothing is slower.
 #define MAX_PERCENT UINT32_MAX
 
 static const char *const verdict_names[VKF_VERDICT_COUNT] = {

@@ -126,7 +126,7 @@ static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, co
     vkf__problem rounded = *problem;
     rounded.precision = VKF_PRECISION_F16_SUMS;
     if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
-        !vkf__kernel_accepts(caps, kernel, work->trial->config, &rounded))
+        !vkf__kernel_takes(caps, kernel, work->trial->config, &rounded))
         return VKF_ERROR_UNSUPPORTED;
     *out_variant = *work->trial;
     return VKF_OK;
@@ -181,9 +181,8 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
 
 static bool same_problem(const vkf__problem *a, const vkf__problem *b)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout &&
-           a->transpose_a == b->transpose_a && a->split == b->split && a->joined == b->joined &&
-           a->precision == b->precision && a->quads == b->quads && a->batch == b->batch && a->parts == b->parts &&
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout && a->wants == b->wants &&
+           a->offers == b->offers && a->precision == b->precision && a->batch == b->batch && a->parts == b->parts &&
            a->largest == b->largest;
 }
 

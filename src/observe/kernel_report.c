@@ -27,7 +27,7 @@ static vkf__selector unmeasured(const vkf_context *context)
 // Parts of sums are f32, so no other kernel is asked for them, unless it puts them together itself.
 static bool takes_parts(const vkf__kernel *kernel)
 {
-    return kernel->joins || kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
+    return (kernel->offers & VKF_FORM_JOINED) || kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
 }
 
 static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
@@ -36,7 +36,7 @@ static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel,
     vkf__variant chosen = {0};
     vkf__typical_problem asked = *typical;
     asked.problem.precision = precision;
-    if (asked.problem.split && !takes_parts(kernel))
+    if ((asked.problem.wants & VKF_FORM_SPLIT) && !takes_parts(kernel))
         return false;
     const vkf__problem problem = vkf__typical_problem_for(selector, &asked, kernel->types);
     return vkf__select(selector, kernel->op, kernel->types, &problem, &chosen, NULL) && chosen.kernel == kernel &&
@@ -138,11 +138,10 @@ fail:
 static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
 {
     vkf__problem problem = {
-        .m = 1, .n = 1, .k = head_dim, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16};
-    bool whole = vkf__kernel_accepts(caps, kernel, config, &problem);
-    problem.split = true;
-    problem.joined = kernel->joins;
-    return whole || (takes_parts(kernel) && vkf__kernel_accepts(caps, kernel, config, &problem));
+        .m = 1, .n = 1, .k = head_dim, .offers = VKF_FORM_QUADS | VKF_FORM_VECTORS, .precision = VKF_PRECISION_F16};
+    bool whole = vkf__kernel_takes(caps, kernel, config, &problem);
+    problem.wants = VKF_FORM_SPLIT | (kernel->offers & VKF_FORM_JOINED);
+    return whole || (takes_parts(kernel) && vkf__kernel_takes(caps, kernel, config, &problem));
 }
 
 static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)

@@ -41,8 +41,7 @@ static void gather(const vkf__extent *extent, const void *stored, float *out_val
 // A dispatch that combines parts follows the one that made them, whose label says what they are parts of.
 static const char *label_of(const vkf__node *node)
 {
-    const vkf__node *parts = node - 1;
-    return vkf__operator(node->kernel->op)->sums_parts ? parts->label : node->label;
+    return vkf__operator(node->kernel->op)->sums_parts ? (node - 1)->label : node->label;
 }
 
 static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, const char *name,

@@ -3,6 +3,7 @@
 #include "op/attention.h"
 
 #include "base/size.h"
+#include "op/attention_cases.h"
 #include "op/attention_choice.h"
 #include "op/operators.h"
 #include "shared/attention.h"
@@ -78,7 +79,7 @@ static uint32_t decode_rows(const vkf__config *config, uint64_t wanted, uint32_t
 static uint32_t rows_per_group(const vkf__attention_args *args, const vkf__variant *variant)
 {
     const vkf__config *config = variant->config;
-    if (variant->kernel->shares_keys)
+    if (variant->kernel->wants & VKF_FORM_VECTORS)
         return decode_rows(config, (uint64_t)args->q_len * (args->heads / args->kv_heads),
                            args->head_dim > args->v_head_dim ? args->head_dim : args->v_head_dim);
     if (config->subgroups > 0)
@@ -93,7 +94,7 @@ _Static_assert(VKF_ATTENTION_SPEC_TEXEL_WIDTH == LAST_FLAG && VKF_ATTENTION_DECO
 
 static uint32_t last_flag(const vkf__kernel *kernel, uint32_t rows)
 {
-    if (kernel->shares_keys)
+    if (kernel->wants & VKF_FORM_VECTORS)
         return rows;
     return kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1;
 }
@@ -119,7 +120,7 @@ static uint64_t row_blocks(const vkf__attention_args *args, const division *d)
 static bool joins_here(const vkf__work *work, const vkf__attention_args *args, uint64_t splits)
 {
     if (work->trial)
-        return splits > 1 && work->trial->kernel->joins;
+        return splits > 1 && (work->trial->kernel->offers & VKF_FORM_JOINED);
     return vkf__attention_joins(work->context, args, splits);
 }
 
@@ -160,7 +161,7 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [LAST_FLAG] = last_flag(variant->kernel, d->rows),
         [VKF_ATTENTION_DECODE_SPEC_FRESH] = d->fresh,
     };
-    if (variant->kernel->joins)
+    if (variant->kernel->offers & VKF_FORM_JOINED)
         VKF_RETURN_IF_ERROR(vkf__work_counters(work, (uint32_t)d->most_blocks, &counters));
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -224,7 +225,7 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     uint64_t count = UINT64_MAX;
     (void)vkf__product_u64(factors, 5, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
-    if (d.variant.kernel->joins)
+    if (d.variant.kernel->offers & VKF_FORM_JOINED)
         return emit_parts(work, args, &d, &args->out.span, &parts);
     VKF_RETURN_IF_ERROR(emit_parts(work, args, &d, &parts, &(vkf__span){0}));
     return emit_reduce(work, args, &parts, &d);
@@ -261,7 +262,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double queries = (double)p->batch * p->heads * p->q_len;
     const double keys_seen = vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window);
     const double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
-    const bool joins = dispatched->kernel->joins, in_parts = joins || p->splits > 1;
+    const bool joins = dispatched->kernel->offers & VKF_FORM_JOINED, in_parts = joins || p->splits > 1;
     const double parts = in_parts ? vkf__stored_bytes(queries * p->splits * (v_width + 2), VKF_DTYPE_F32) : 0;
     return (vkf__account){
         .flops = (double)p->batch * p->heads * keys_seen * (2 * (width + v_width) + 5),
@@ -280,7 +281,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
         .counts = {p->batch, p->q_len, p->heads, dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM]},
         .strides = {p->out_batch, p->out_row, p->out_head, 1},
     };
-    return p->splits <= 1 || dispatched->kernel->joins;
+    return p->splits <= 1 || (dispatched->kernel->offers & VKF_FORM_JOINED);
 }
 
 static vkf__account reduce_account(const vkf__dispatched *dispatched)
@@ -308,7 +309,7 @@ static bool reduce_output(const vkf__dispatched *dispatched, vkf__extent *out_ex
 // Whether the config never writes anything but parts first: its invocations share a row, or it puts them together.
 static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
 {
-    return kernel->joins || (kernel->shares_rows && config->tile.attention.lanes > 1);
+    return (kernel->offers & VKF_FORM_JOINED) || (kernel->shares_rows && config->tile.attention.lanes > 1);
 }
 
 // Query heads that share a key head, in most models of today.
@@ -319,32 +320,38 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
-    if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4 || kernel->shares_keys)
+    if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4 ||
+        (kernel->wants & VKF_FORM_VECTORS))
         vkf__typical_flag_set(kernel, LAST_FLAG, last_flag(kernel, decode_rows(config, TYPICAL_ROWS, head_dim)),
                               out_flags);
 }
 
 #define QUERIES(count, head_dim) \
-    .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .vectors = true, .largest = 1u << 22}
+    .problem = {                 \
+        .m = (count), .n = 512, .k = (head_dim), .offers = VKF_FORM_QUADS | VKF_FORM_VECTORS, .largest = 1u << 22}
 // One query with so many keys that they are divided among workgroups.
-#define DECODING(head_dim, joined_)  \
-    .problem = {.m = 1,              \
-                .n = 512,            \
-                .k = (head_dim),     \
-                .quads = true,       \
-                .vectors = true,     \
-                .split = true,       \
-                .joined = (joined_), \
+#define DECODING(head_dim, joined_)                          \
+    .problem = {.m = 1,                                      \
+                .n = 512,                                    \
+                .k = (head_dim),                             \
+                .offers = VKF_FORM_QUADS | VKF_FORM_VECTORS, \
+                .wants = VKF_FORM_SPLIT | (joined_),         \
                 .largest = 1u << 22}
 
 // No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
 static const vkf__typical_problem problems[] = {
-    {.label = "512 queries", QUERIES(512, 64)},          {.label = "1 query", QUERIES(1, 64)},
-    {.label = "1 query in parts", DECODING(64, false)},  {.label = "1 query in joined parts", DECODING(64, true)},
-    {.label = "512 queries", QUERIES(512, 128)},         {.label = "1 query", QUERIES(1, 128)},
-    {.label = "1 query in parts", DECODING(128, false)}, {.label = "1 query in joined parts", DECODING(128, true)},
-    {.label = "512 queries", QUERIES(512, 256)},         {.label = "1 query", QUERIES(1, 256)},
-    {.label = "1 query in parts", DECODING(256, false)}, {.label = "1 query in joined parts", DECODING(256, true)},
+    {.label = "512 queries", QUERIES(512, 64)},
+    {.label = "1 query", QUERIES(1, 64)},
+    {.label = "1 query in parts", DECODING(64, 0u)},
+    {.label = "1 query in joined parts", DECODING(64, VKF_FORM_JOINED)},
+    {.label = "512 queries", QUERIES(512, 128)},
+    {.label = "1 query", QUERIES(1, 128)},
+    {.label = "1 query in parts", DECODING(128, 0u)},
+    {.label = "1 query in joined parts", DECODING(128, VKF_FORM_JOINED)},
+    {.label = "512 queries", QUERIES(512, 256)},
+    {.label = "1 query", QUERIES(1, 256)},
+    {.label = "1 query in parts", DECODING(256, 0u)},
+    {.label = "1 query in joined parts", DECODING(256, VKF_FORM_JOINED)},
 };
 
 // The keys of one query in a few parts, and in as many as fill a device.
@@ -353,10 +360,18 @@ static const vkf__typical_problem reduce_problems[] = {
     {.label = "many parts", .problem = {.m = 32, .n = 128, .k = 32}, .ahead = true},
 };
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_attention(work, args);
+}
+
 const vkf__op_info vkf__op_attention = {
     .params_bytes = sizeof(struct vkf_attention_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = vkf__attention_reference,
+    .cases = vkf__attention_cases,
     VKF_OP_PROBLEMS(problems),
     .per_head_dim = true,
     .typical_flags = typical_flags,
@@ -366,6 +381,7 @@ const vkf__op_info vkf__op_attention_reduce = {
     .params_bytes = sizeof(struct vkf_attention_reduce_params),
     .account = reduce_account,
     .output = reduce_output,
+    .reference = vkf__attention_reduce_reference,
     VKF_OP_PROBLEMS(reduce_problems),
     .sums_parts = true,
 };

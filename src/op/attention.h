@@ -14,7 +14,8 @@ typedef struct vkf__heads_span {
 } vkf__heads_span;
 
 // Keys and values of the last q_len positions that are not among k and v yet. They lie in the rows of q, behind the
-// queries, heads side by side, and with the queries they are still to be rotated, see op/rotary.h.
+// queries, heads side by side, and with the queries they are still to be rotated, see op/rotary.h. Masks cover all keys
+// then.
 typedef struct vkf__fresh_keys {
     bool present;
     uint32_t k_first, v_first; // elements from a position's queries to its keys, and to its values

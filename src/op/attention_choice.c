@@ -48,15 +48,16 @@ static vkf__problem problem_of(const vkf_context *context, const vkf__attention_
 {
     uint64_t q = elements(&args->q.span), k = elements(&args->k.span), v = elements(&args->v.span);
     uint64_t largest = q > k ? q : k;
+    const bool quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
+                       has_quads(&args->v, args->v_head_dim);
+    const bool vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim);
     return (vkf__problem){
         .m = args->q_len,
         .n = args->k_len,
         .k = args->head_dim > args->v_head_dim ? args->head_dim : args->v_head_dim,
         .precision = context->precision,
-        .quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
-                 has_quads(&args->v, args->v_head_dim),
-        .vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim),
-        .fresh = args->fresh.present,
+        .wants = args->fresh.present ? VKF_FORM_FRESH : 0,
+        .offers = (quads ? VKF_FORM_QUADS : 0u) | (vectors ? VKF_FORM_VECTORS : 0u),
         .largest = largest > v ? largest : v,
     };
 }
@@ -113,12 +114,11 @@ vkf__problem vkf__attention_parts_problem(const vkf_context *context, const vkf_
                                           bool joined, vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
 {
     vkf__problem problem = problem_of(context, args);
-    problem.split = splits > 1;
-    problem.joined = joined;
+    problem.wants |= (splits > 1 ? VKF_FORM_SPLIT : 0u) | (joined ? VKF_FORM_JOINED : 0u);
     out_types[0] = args->q.span.dtype;
     out_types[1] = args->k.span.dtype;
     // Parts are sums in f32, whatever the type of the output.
-    out_types[2] = problem.split && !joined ? VKF_DTYPE_F32 : args->out.span.dtype;
+    out_types[2] = splits > 1 && !joined ? VKF_DTYPE_F32 : args->out.span.dtype;
     return problem;
 }
 
@@ -174,9 +174,9 @@ bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args
     if (vkf__present(&args->weights) || !is_for_kernels(args) || !reads_quads(&args->fresh) ||
         args->q_len > VKF_ATTENTION_DECODE_MAX_ROWS)
         return false;
-    problem.fresh = true;
+    problem.wants |= VKF_FORM_FRESH;
     const bool served = vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &with, NULL);
-    problem.fresh = false;
+    problem.wants &= ~(uint32_t)VKF_FORM_FRESH;
     return served && vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &without, NULL) &&
            with.kernel == without.kernel && with.config == without.config;
 }

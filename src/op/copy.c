@@ -1,6 +1,8 @@
 // The emitters of strided copies and of the mean over heads, and their operators' rows.
 #include "op/copy.h"
 
+#include "op/cases.h"
+#include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/copy.h"
@@ -88,10 +90,89 @@ static bool head_mean_output(const vkf__dispatched *dispatched, vkf__extent *out
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
+static vkf_status emit_copy(vkf__work *work, const void *args)
+{
+    return vkf__emit_copy(work, args);
+}
+
+static vkf_status copy_reference(const vkf__execution *e)
+{
+    const struct vkf_copy_params *p = e->params;
+    for (uint64_t i = 0; i < p->count; i++) {
+        const uint64_t col = i % p->cols, row = i / p->cols % p->rows, outer = i / p->cols / p->rows;
+        const uint64_t from = p->x_first + outer * p->x_outer + row * p->x_row + col;
+        const uint64_t to = p->out_first + outer * p->out_outer + row * p->out_row + col;
+        double value = p->alpha == 0.0f ? 0 : p->alpha * vkf__load(e, VKF_COPY_BINDING_X, from);
+        if (p->beta != 0.0f)
+            value += p->beta * vkf__load(e, VKF_COPY_BINDING_OUT, to);
+        vkf__store(e, VKF_COPY_BINDING_OUT, to, value);
+    }
+    return VKF_OK;
+}
+
+static vkf_status copy_cases(vkf__cases *c)
+{
+    const vkf_dtype *types = c->variant->kernel->types;
+    const uint32_t cols = vkf__case_size(c, 13, 300), rows = vkf__case_size(c, 5, 20);
+    vkf__copy_args args = {
+        .label = "copy",
+        .outer = vkf__case_size(c, 3, 3),
+        .rows = rows,
+        .cols = cols,
+        .x_first = vkf__case_pick(c, 0, 3),
+        .x_row = cols + vkf__case_pick(c, 0, 3),
+        .out_first = vkf__case_pick(c, 1, 3),
+        .out_row = cols + vkf__case_pick(c, 2, 3),
+        .alpha = vkf__case_factor(c, 0.5f),
+        .beta = vkf__case_factor(c, -1.0f),
+    };
+    args.x_outer = vkf__case_flip(c, true) ? rows * args.x_row + vkf__case_pick(c, 0, 2) : 0;
+    args.out_outer = rows * args.out_row + vkf__case_pick(c, 0, 2);
+    args.x = vkf__case_floats(c, types[0], args.x_first + (uint64_t)args.outer * (rows * args.x_row + 1));
+    args.out = vkf__case_floats(c, types[1], args.out_first + (uint64_t)args.outer * args.out_outer);
+    vkf__case_extremes(c, &args.x);
+    return vkf__case_run(c, &args, vkf__case_exact(types[1]), "%g (%u, %u, %u) + %g in rows of %u", (double)args.alpha,
+                         args.outer, rows, cols, (double)args.beta, args.out_row);
+}
+
+static vkf_status emit_head_mean(vkf__work *work, const void *args)
+{
+    return vkf__emit_head_mean(work, args);
+}
+
+static vkf_status head_mean_reference(const vkf__execution *e)
+{
+    const struct vkf_head_mean_params *p = e->params;
+    for (uint64_t i = 0; i < p->count; i++) {
+        double sum = 0;
+        for (uint64_t h = 0; h < p->heads; h++)
+            sum += vkf__load(e, VKF_HEAD_MEAN_BINDING_X, (i / p->plane * p->heads + h) * p->plane + i % p->plane);
+        vkf__store(e, VKF_HEAD_MEAN_BINDING_OUT, i, sum / p->heads);
+    }
+    return VKF_OK;
+}
+
+static vkf_status head_mean_cases(vkf__cases *c)
+{
+    vkf__head_mean_args args = {
+        .label = "head_mean",
+        .batch = vkf__case_size(c, 3, 3),
+        .heads = vkf__case_size(c, 3, 17),
+        .plane = vkf__case_size(c, 53, 600),
+    };
+    args.x = vkf__case_floats(c, VKF_DTYPE_F32, (uint64_t)args.batch * args.heads * args.plane);
+    args.out = vkf__case_floats(c, VKF_DTYPE_F32, (uint64_t)args.batch * args.plane);
+    vkf__case_extremes(c, &args.x);
+    return vkf__case_run(c, &args, 1e-6, "(%u, %u, %u)", args.batch, args.heads, args.plane);
+}
+
 const vkf__op_info vkf__op_copy = {
     .params_bytes = sizeof(struct vkf_copy_params),
     .account = copy_account,
     .output = copy_output,
+    .emit = emit_copy,
+    .reference = copy_reference,
+    .cases = copy_cases,
     VKF_OP_PROBLEMS(problems),
 };
 
@@ -99,5 +180,8 @@ const vkf__op_info vkf__op_head_mean = {
     .params_bytes = sizeof(struct vkf_head_mean_params),
     .account = head_mean_account,
     .output = head_mean_output,
+    .emit = emit_head_mean,
+    .reference = head_mean_reference,
+    .cases = head_mean_cases,
     VKF_OP_PROBLEMS(problems),
 };

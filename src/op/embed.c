@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "op/cases.h"
+#include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/embed.h"
@@ -96,10 +98,91 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_embed(work, args);
+}
+
+// The row of the position's embedding that token t of sequence b gets.
+static uint64_t position_of(const vkf__execution *e, uint64_t b, uint64_t t)
+{
+    const struct vkf_embed_params *p = e->params;
+    const uint64_t row = b * p->ids_stride;
+    if (p->position_ids > 0)
+        return vkf__load_word(e, VKF_EMBED_BINDING_IDS, p->position_ids + row + p->ids_first + t);
+    const uint64_t padding = e->spec[VKF_EMBED_SPEC_PADDING_LEADS] ? vkf__load_word(e, VKF_EMBED_BINDING_IDS, row) : 0;
+    return p->first_position + t > padding ? p->first_position + t - padding : 0;
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_embed_params *p = e->params;
+    for (uint64_t token = 0; token < (uint64_t)p->batch * p->len; token++) {
+        const uint64_t b = token / p->len, t = token % p->len;
+        const uint32_t id = vkf__load_word(e, VKF_EMBED_BINDING_IDS, b * p->ids_stride + p->ids_first + t);
+        const bool here = id >= p->slice_begin && id < p->slice_end;
+        if (!here && !(p->owns_invalid && id >= p->vocab))
+            continue;
+        for (uint64_t i = 0; i < p->dim; i++) {
+            const uint64_t row = id - p->slice_begin;
+            double value = here ? p->scale * vkf__load(e, VKF_EMBED_BINDING_TABLE, row * p->dim + i) : 0;
+            if (e->spec[VKF_EMBED_SPEC_HAS_POSITIONS])
+                value += vkf__load(e, VKF_EMBED_BINDING_POSITIONS, position_of(e, b, t) * p->dim + i);
+            vkf__store(e, VKF_EMBED_BINDING_OUT, token * p->dim + i, value);
+        }
+    }
+    return VKF_OK;
+}
+
+// Ids of a batch, some of them outside of the table; then position ids, or the rows' padding, where these are wanted.
+static vkf__span ids_of(vkf__cases *c, vkf__embed_args *args, bool position_ids)
+{
+    const uint32_t rows = args->batch * args->ids_stride;
+    const vkf__span ids = vkf__case_ints(c, -1, (int32_t)args->vocab + 1, (uint64_t)rows * (position_ids ? 2 : 1));
+    int32_t *values = vkf__case_bytes(c, &ids);
+    for (uint32_t b = 0; args->padding_leads && b < args->batch; b++)
+        values[b * args->ids_stride] = (int32_t)vkf__case_pick(c, 1, args->len + 1);
+    for (uint32_t i = rows; position_ids && i < 2 * rows; i++)
+        values[i] = (int32_t)vkf__case_pick(c, i % args->len, args->len + 1);
+    args->position_ids = position_ids ? rows : 0;
+    return ids;
+}
+
+static vkf_status cases(vkf__cases *c)
+{
+    const vkf_dtype *types = c->variant->kernel->types;
+    const bool leads = vkf__case_flip(c, false), flags = vkf__case_flip(c, true);
+    const uint32_t len = vkf__case_size(c, 3, 20), first = vkf__case_pick(c, 0, 2) + leads;
+    vkf__embed_args args = {
+        .label = "embed",
+        .batch = vkf__case_size(c, 2, 4),
+        .len = len,
+        .dim = vkf__case_size(c, 13, 600),
+        .vocab = vkf__case_size(c, 5, 90),
+        .ids_stride = len + first + vkf__case_pick(c, 0, 2),
+        .ids_first = first,
+        .padding_leads = vkf__case_constant(c, VKF_EMBED_SPEC_PADDING_LEADS, leads) > 0,
+        .first_position = 1,
+        .scale = vkf__case_factor(c, 2),
+    };
+    args.ids = ids_of(c, &args, vkf__case_flip(c, false));
+    args.table = vkf__case_floats(c, types[0], (uint64_t)args.vocab * args.dim);
+    if (vkf__case_constant(c, VKF_EMBED_SPEC_HAS_POSITIONS, flags))
+        args.positions = vkf__case_floats(c, VKF_DTYPE_F32, (uint64_t)(len + 1) * args.dim);
+    args.out = vkf__case_floats(c, types[1], (uint64_t)args.batch * len * args.dim);
+    vkf__case_extremes(c, &args.table);
+    return vkf__case_run(c, &args, vkf__case_exact(types[1]), "(%u, %u) ids of %u, dim %u%s%s", args.batch, len,
+                         args.vocab, args.dim, args.padding_leads ? ", behind padding" : "",
+                         args.position_ids > 0 ? ", with position ids" : "");
+}
+
 const vkf__op_info vkf__op_embed = {
     .params_bytes = sizeof(struct vkf_embed_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(problems),
     .usual = {{VKF_EMBED_SPEC_HAS_POSITIONS, 1}},
 };

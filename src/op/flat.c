@@ -20,7 +20,8 @@ vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
     if (!vkf__product_u64(args->count, args->factors, &count) || count > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          args->label);
-    const vkf__problem problem = {.m = (uint32_t)count, .n = args->columns, .normed = args->normed};
+    const vkf__problem problem = {
+        .m = (uint32_t)count, .n = args->columns, .wants = args->normed ? VKF_FORM_NORMED : 0};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, args->op, args->types, &problem, &variant));
     if (args->out_count)
         *args->out_count = (uint32_t)count;

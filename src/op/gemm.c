@@ -8,7 +8,8 @@
 #include "base/blocks.h"
 #include "base/elements.h"
 #include "base/size.h"
-#include "op/activation.h"
+#include "op/activation_flag.h"
+#include "op/gemm_cases.h"
 #include "op/gemm_dot.h"
 #include "op/gemm_split.h"
 #include "op/operators.h"
@@ -325,20 +326,20 @@ static bool has_fixed_rows(const vkf__gemm_args *args)
 vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t a = elements(&args->a), b = elements(&args->b);
+    // Only a weight has the same depth and leading dimensions in every run.
+    const bool quads = args->b.panels ? args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
+                                            (args->a_outer | args->a_inner) % 4 == 0
+                                      : has_fixed_rows(args);
     return (vkf__problem){
         .m = work->most_rows > 0 && args->m > work->most_rows ? work->most_rows : args->m,
         .n = args->n,
         .k = args->k,
         .batch = args->batch,
         .b_layout = vkf__gemm_b_layout(args),
-        .transpose_a = args->transpose_a,
         .precision = work->context->precision,
-        .gated = args->gate,
-        .normed = vkf__present(&args->norm.weight),
-        // Only a weight has the same depth and leading dimensions in every run.
-        .quads = args->b.panels ? args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
-                                      (args->a_outer | args->a_inner) % 4 == 0
-                                : has_fixed_rows(args),
+        .wants = (args->transpose_a ? VKF_FORM_TRANSPOSED_A : 0u) | (args->gate ? VKF_FORM_GATED : 0u) |
+                 (vkf__present(&args->norm.weight) ? VKF_FORM_NORMED : 0u),
+        .offers = quads ? VKF_FORM_QUADS : 0,
         .largest = a > b ? a : b,
     };
 }
@@ -578,10 +579,18 @@ static const vkf__typical_problem problems[] = {
     {.label = "values of 1 query", PRODUCT(1, 64, 128, VKF_GEMM_B_KN)},
 };
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_gemm(work, args);
+}
+
 const vkf__op_info vkf__op_gemm = {
     .params_bytes = sizeof(struct vkf_gemm_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = vkf__gemm_reference,
+    .cases = vkf__gemm_cases,
     VKF_OP_PROBLEMS(problems),
     .typical_flags = typical_flags,
     .ahead_flags = ahead_flags,

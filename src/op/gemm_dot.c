@@ -3,7 +3,7 @@
 
 #include "base/elements.h"
 #include "base/size.h"
-#include "kernel/registry_rank.h"
+#include "kernel/ladder.h"
 #include "op/gemm_split.h"
 #include "op/quantize_rows.h"
 #include "shared/blocks.h"
@@ -85,8 +85,8 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
         !vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL))
         return false;
     problem.parts = vkf__gemm_splits(work, rows, &problem, &whole);
-    problem.split = problem.parts > 1;
-    return !problem.split || vkf__work_has_kernel(work, VKF_OP_GEMM, part_types, &problem);
+    problem.wants |= problem.parts > 1 ? VKF_FORM_SPLIT : 0;
+    return problem.parts <= 1 || vkf__work_has_kernel(work, VKF_OP_GEMM, part_types, &problem);
 }
 
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)

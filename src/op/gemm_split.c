@@ -5,7 +5,9 @@
 
 #include "base/elements.h"
 #include "base/size.h"
-#include "op/activation.h"
+#include "op/activation_flag.h"
+#include "op/activation_value.h"
+#include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/gemm.h"
@@ -67,7 +69,7 @@ static bool trial_leaves_parts(const vkf__work *work, const vkf__problem *parts)
     const vkf__variant *trial = work->trial;
     return !trial || trial->kernel->op != VKF_OP_GEMM ||
            (trial->kernel->types[2] == VKF_DTYPE_F32 &&
-            vkf__kernel_accepts(&work->context->device.plan.caps, trial->kernel, trial->config, parts));
+            vkf__kernel_takes(&work->context->device.plan.caps, trial->kernel, trial->config, parts));
 }
 
 // In multiply-adds of a core, as vkf__config_time() has it; infinite where no kernel leaves the parts.
@@ -79,7 +81,7 @@ static double time_in_parts(const vkf__work *work, const vkf__gemm_args *args, c
     const double numbers = (double)problem->m * problem->n * (problem->batch > 0 ? problem->batch : 1) * splits;
     vkf__problem parts = *problem;
     vkf__variant variant;
-    parts.split = true;
+    parts.wants |= VKF_FORM_SPLIT;
     parts.parts = splits;
     if (!trial_leaves_parts(work, &parts) || !select_parts(&selector, args, &parts, whole, &variant))
         return INFINITY;
@@ -169,7 +171,7 @@ vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, con
     vkf__variant variant;
     vkf__span sums; // (splits, batch, m, n)
     vkf__problem split = *problem;
-    split.split = true;
+    split.wants |= VKF_FORM_SPLIT;
     split.parts = splits;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, VKF_DTYPE_F32};
     const uint64_t factors[] = {splits, args->batch, args->m, args->n};
@@ -204,10 +206,32 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_gemm_reduce_params *p = e->params;
+    const vkf_activation activation = (vkf_activation)e->spec[VKF_GEMM_REDUCE_SPEC_ACTIVATION];
+    const bool after = e->spec[VKF_GEMM_REDUCE_SPEC_ADD_AFTER];
+    for (uint64_t i = 0; i < p->count; i++) {
+        const uint64_t col = i % p->n, row = i / p->n % p->m, entry = i / p->n / p->m;
+        const uint64_t at =
+            p->d_first + entry / p->batch_inner * p->d_outer + entry % p->batch_inner * p->d_inner + row * p->ldd + col;
+        const double added = p->beta == 0.0f ? 0 : p->beta * vkf__load(e, VKF_GEMM_REDUCE_BINDING_D, at);
+        double sum = 0;
+        for (uint64_t s = 0; s < p->splits; s++)
+            sum += vkf__load(e, VKF_GEMM_REDUCE_BINDING_X, s * p->count + i);
+        double value = p->alpha * sum + (after ? 0 : added);
+        if (e->spec[VKF_GEMM_REDUCE_SPEC_HAS_BIAS])
+            value += vkf__load(e, VKF_GEMM_REDUCE_BINDING_BIAS, col);
+        vkf__store(e, VKF_GEMM_REDUCE_BINDING_D, at, vkf__activation_value(activation, value) + (after ? added : 0));
+    }
+    return VKF_OK;
+}
+
 const vkf__op_info vkf__op_gemm_reduce = {
     .params_bytes = sizeof(struct vkf_gemm_reduce_params),
     .account = account,
     .output = output,
+    .reference = reference,
     VKF_OP_PROBLEMS(problems),
     .sums_parts = true,
 };

@@ -1,7 +1,11 @@
 // The emitter of layer and RMS normalisation, and its operators' rows, with and without a residual.
 #include "op/layer_norm.h"
 
+#include <math.h>
+
+#include "op/cases.h"
 #include "op/copy.h"
+#include "op/execution.h"
 #include "op/operators.h"
 #include "op/rows.h"
 #include "shared/layer_norm.h"
@@ -126,10 +130,116 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_layer_norm(work, args);
+}
+
+static bool has_residual(const vkf__execution *e, bool after)
+{
+    return e->kernel->op == VKF_OP_LAYER_NORM_RESIDUAL && (e->spec[VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER] != 0) == after;
+}
+
+// The value that is normalised.
+static double input_at(const vkf__execution *e, uint64_t at)
+{
+    const double x = vkf__load(e, VKF_LAYER_NORM_BINDING_X, at);
+    return has_residual(e, false) ? x + vkf__load(e, VKF_LAYER_NORM_BINDING_RESIDUAL, at) : x;
+}
+
+static double affine(const vkf__execution *e, uint64_t row, uint64_t col, double normed)
+{
+    const struct vkf_layer_norm_params *p = e->params;
+    if (e->spec[VKF_LAYER_NORM_SPEC_HAS_WEIGHT])
+        normed *= vkf__load(e, VKF_LAYER_NORM_BINDING_WEIGHT, col);
+    if (e->spec[VKF_LAYER_NORM_SPEC_HAS_BIAS])
+        normed += vkf__load(e, VKF_LAYER_NORM_BINDING_BIAS, col);
+    if (has_residual(e, true))
+        normed += vkf__load(e, VKF_LAYER_NORM_BINDING_RESIDUAL, row * p->dim + col);
+    return normed;
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_layer_norm_params *p = e->params;
+    for (uint64_t row = 0; row < p->rows; row++) {
+        double mean = 0, variance = 0;
+        for (uint64_t col = 0; col < p->dim && !e->spec[VKF_LAYER_NORM_SPEC_RMS]; col++)
+            mean += input_at(e, row * p->dim + col) / p->dim;
+        for (uint64_t col = 0; col < p->dim; col++)
+            variance += pow(input_at(e, row * p->dim + col) - mean, 2) / p->dim;
+        for (uint64_t col = 0; col < p->dim; col++) {
+            const double normed = (input_at(e, row * p->dim + col) - mean) / sqrt(variance + (double)p->eps);
+            vkf__store(e, VKF_LAYER_NORM_BINDING_OUT, row * p->out_row + col, affine(e, row, col, normed));
+        }
+    }
+    return VKF_OK;
+}
+
+// Residuals of kernels without one are for devices that bind four buffers, on which they take passes of their own.
+static vkf_residual_order order_of(vkf__cases *c)
+{
+    if (c->variant->kernel->op == VKF_OP_LAYER_NORM)
+        return (vkf_residual_order)(vkf__case_pick(c, 1, 4) == 0 ? vkf__case_pick(c, 0, VKF_RESIDUAL_ORDER_COUNT) : 0);
+    const bool after = vkf__case_flip(c, false);
+    return vkf__case_constant(c, VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER, after) ? VKF_RESIDUAL_AFTER : VKF_RESIDUAL_BEFORE;
+}
+
+// Half-precision results may be rounded the other way, and what passes through the output is rounded there once more:
+// it is below 8, but for extremes.
+static double tolerance_of(vkf__cases *c, const vkf__layer_norm_args *args)
+{
+    const bool half = args->x.dtype == VKF_DTYPE_F16;
+    const bool passes = args->residual_order != VKF_RESIDUAL_NONE && c->variant->kernel->op == VKF_OP_LAYER_NORM;
+    c->least = half && !passes ? 0x1p-6 : 0;
+    return !half ? 1e-5 : passes ? 0x1p-11 * 8 : 1e-3;
+}
+
+static vkf_status cases_of(vkf__cases *c, uint32_t edge, bool rms)
+{
+    static const float eps[] = {1e-5f, 1e-12f, 1, 100};
+    const vkf_dtype *types = c->variant->kernel->types;
+    vkf__layer_norm_args args = {
+        .label = "layer_norm",
+        .residual_order = order_of(c),
+        .rows = vkf__case_size(c, 3, 5),
+        .dim = vkf__case_size(c, edge, 9000),
+        .eps = eps[vkf__case_pick(c, 0, sizeof eps / sizeof eps[0])],
+        .rms = vkf__case_flip(c, rms),
+    };
+    const bool weight = vkf__case_flip(c, true), bias = vkf__case_flip(c, true), in_place = vkf__case_flip(c, false);
+    const bool residual = args.residual_order != VKF_RESIDUAL_NONE;
+    const uint64_t count = (uint64_t)args.rows * args.dim;
+    args.out_row = args.dim + (residual || in_place ? 0 : vkf__case_pick(c, 0, 3));
+    args.x = vkf__case_floats(c, types[0], count);
+    args.out = in_place ? args.x : vkf__case_floats(c, types[0], (uint64_t)args.rows * args.out_row);
+    args.weight =
+        vkf__case_floats(c, types[1], vkf__case_constant(c, VKF_LAYER_NORM_SPEC_HAS_WEIGHT, weight) * args.dim);
+    args.bias = vkf__case_floats(c, types[1], vkf__case_constant(c, VKF_LAYER_NORM_SPEC_HAS_BIAS, bias) * args.dim);
+    args.residual = vkf__case_floats(c, types[0], residual ? count : 0);
+    vkf__case_offset(c, &args.x);
+    vkf__case_extremes(c, &args.x);
+    const double tolerance = tolerance_of(c, &args);
+    return vkf__case_run(c, &args, tolerance, "%s(%u, %u) into rows of %u, eps %g, residual %d%s",
+                         args.rms ? "RMS of " : "", args.rows, args.dim, args.out_row, (double)args.eps,
+                         (int)args.residual_order, in_place ? ", in place" : "");
+}
+
+static vkf_status cases(vkf__cases *c)
+{
+    // Almost every drawn case is another pipeline.
+    for (uint32_t i = 0; i < (c->draw ? 4 : 2 * VKF_CASE_ROW_LENGTHS); i++)
+        VKF_RETURN_IF_ERROR(cases_of(c, vkf__case_row_length(c, i % VKF_CASE_ROW_LENGTHS), i >= VKF_CASE_ROW_LENGTHS));
+    return VKF_OK;
+}
+
 const vkf__op_info vkf__op_layer_norm = {
     .params_bytes = sizeof(struct vkf_layer_norm_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(vkf__typical_rows),
     .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
 };
@@ -138,6 +248,9 @@ const vkf__op_info vkf__op_layer_norm_residual = {
     .params_bytes = sizeof(struct vkf_layer_norm_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(vkf__typical_rows),
     .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
 };

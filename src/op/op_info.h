@@ -5,6 +5,7 @@
 #ifndef VKF_OP_OP_INFO_H
 #define VKF_OP_OP_INFO_H
 
+#include "kernel/work.h"
 #include "op/typical_problem.h"
 
 // A dispatch as it ran.
@@ -36,6 +37,12 @@ typedef struct vkf__extent {
 // Where a dispatch wrote its output. False where this dispatch leaves parts of sums.
 typedef bool (*vkf__op_output_fn)(const vkf__dispatched *dispatched, vkf__extent *out_extent);
 typedef vkf__account (*vkf__op_account_fn)(const vkf__dispatched *dispatched);
+// Executes a dispatch on the host, see op/execution.h. Statuses: OUT_OF_HOST_MEMORY.
+typedef struct vkf__execution vkf__execution;
+typedef vkf_status (*vkf__op_reference_fn)(const vkf__execution *e);
+// Runs the cases of a variant by vkf__case_run(), see op/cases.h. Statuses: those of vkf__cases.run.
+typedef struct vkf__cases vkf__cases;
+typedef vkf_status (*vkf__op_cases_fn)(vkf__cases *cases);
 // Sets the constants behind the tile for a representative pipeline, where they depend on kernel, config or head_dim.
 typedef void (*vkf__op_flags_fn)(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim,
                                  uint32_t *out_flags);
@@ -49,9 +56,12 @@ typedef struct vkf__spec_value {
 } vkf__spec_value;
 
 typedef struct vkf__op_info {
-    uint32_t params_bytes;      // size of the uniform parameter struct that all its kernels take
-    vkf__op_account_fn account; // NULL: its work is not counted
-    vkf__op_output_fn output;   // NULL: it does not write a tensor of floating-point numbers
+    uint32_t params_bytes;          // size of the uniform parameter struct that all its kernels take
+    vkf__op_account_fn account;     // NULL: its work is not counted
+    vkf__op_output_fn output;       // NULL: it does not write a tensor of floating-point numbers
+    vkf__emit_fn emit;              // the emitter, for whoever has the arguments of one without their type
+    vkf__op_reference_fn reference; // NULL: it measures the device, and computes nothing
+    vkf__op_cases_fn cases;         // NULL: it runs behind another operator alone, in whose cases it takes part
     const vkf__typical_problem *problems;
     uint32_t problem_count;
     bool per_head_dim;              // its kernels are compiled for one width of a head, see vkf__typical_head_dims

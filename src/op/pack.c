@@ -3,6 +3,8 @@
 
 #include "base/elements.h"
 #include "base/size.h"
+#include "op/cases.h"
+#include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "op/run_once.h"
@@ -18,7 +20,7 @@ bool vkf__ranks_panels_first(const vkf__selector *selector, const vkf_dtype type
 {
     vkf__problem rows = *panels;
     rows.b_layout = VKF_GEMM_B_NK;
-    rows.quads = false;
+    rows.offers = 0;
     return vkf__select_rank(selector, VKF_OP_GEMM, types, panels) <
            vkf__select_rank(selector, VKF_OP_GEMM, types, &rows);
 }
@@ -32,7 +34,7 @@ bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uin
                                  .k = k,
                                  .b_layout = VKF_GEMM_B_PANELS,
                                  .precision = context->precision,
-                                 .quads = k % 4 == 0,
+                                 .offers = k % 4 == 0 ? VKF_FORM_QUADS : 0,
                                  .largest = vkf__packed_elements(n, k)};
     if (vkf__is_blocks(types[1]))
         return true;
@@ -141,9 +143,48 @@ static vkf__account account(const vkf__dispatched *dispatched)
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
+// An emission whose panels lie in an operand of the caller's.
+typedef struct pack_case {
+    vkf__pack_args args;
+    vkf__span panels;
+} pack_case;
+
+static vkf_status emit_case(vkf__work *work, const void *args)
+{
+    const pack_case *pack = args;
+    return vkf__emit_pack_into(work, &pack->args, &pack->panels);
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_pack_params *p = e->params;
+    for (uint64_t i = 0; i < p->count; i++) {
+        const uint64_t col = i / ((uint64_t)p->panel * p->depth) * p->panel + i % p->panel, d = i / p->panel % p->depth;
+        const double value = col < p->cols ? vkf__load(e, VKF_PACK_BINDING_X, col * p->x_col + d * p->x_depth) : 0;
+        vkf__store(e, VKF_PACK_BINDING_OUT, i, value);
+    }
+    return VKF_OK;
+}
+
+static vkf_status cases(vkf__cases *c)
+{
+    const vkf_dtype type = c->variant->kernel->types[0];
+    const bool transposed = vkf__case_flip(c, true);
+    const uint32_t n = vkf__case_size(c, 37, 300), k = vkf__case_size(c, 13, 300), gap = vkf__case_pick(c, 1, 3);
+    const uint32_t ld = (transposed ? k : n) + gap;
+    pack_case args = {.args = {.label = "pack", .n = n, .k = k, .ld = ld, .transposed = transposed}};
+    args.args.x = vkf__case_floats(c, type, (uint64_t)(transposed ? n : k) * ld);
+    args.panels = vkf__case_quads(c, type, vkf__packed_elements(n, k));
+    vkf__case_extremes(c, &args.args.x);
+    return vkf__case_run(c, &args, 0, "(%u, %u)%s in rows of %u", n, k, transposed ? "" : " as (k, n)", ld);
+}
+
 // It writes a weight in another order, and so has no `output`.
 const vkf__op_info vkf__op_pack = {
     .params_bytes = sizeof(struct vkf_pack_params),
     .account = account,
+    .emit = emit_case,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(problems),
 };

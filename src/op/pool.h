@@ -4,6 +4,7 @@
 
 #include <vkformer/model.h>
 
+#include "op/op_info.h"
 #include "op/operand.h"
 
 typedef struct vkf__pool_args {
@@ -18,5 +19,11 @@ typedef struct vkf__pool_args {
     bool normalise;
 } vkf__pool_args;
 VKF_MUST_CHECK vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args);
+
+// For the references of pooling and of its backward pass, whose bindings and constants are the same: how many of `len`
+// positions a sequence has, and what one of its columns is pooled to, which begins at element `column` of x. For MAX,
+// NaN is the largest value.
+uint32_t vkf__pool_length(const vkf__execution *e, uint64_t b, uint32_t len);
+double vkf__pooled(const vkf__execution *e, uint32_t first_counted, uint32_t dim, uint64_t column, uint32_t length);
 
 #endif

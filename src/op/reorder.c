@@ -1,6 +1,10 @@
 // The emitter of moves between rows, its operator's row, and how the moves are found.
 #include "op/reorder.h"
 
+#include <string.h>
+
+#include "op/cases.h"
+#include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/reorder.h"
@@ -84,9 +88,60 @@ static vkf__account account(const vkf__dispatched *dispatched)
 // No pipeline is made ahead, because only beam search asks for one.
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_reorder(work, args);
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_reorder_params *p = e->params;
+    for (uint64_t i = p->first; i < (uint64_t)p->first + p->count; i++) {
+        uint32_t aside = 0;
+        for (uint64_t m = 0; m < p->moves; m++) {
+            const int32_t to = (int32_t)vkf__load_word(e, VKF_REORDER_BINDING_MOVES, 2 * m);
+            const int32_t from = (int32_t)vkf__load_word(e, VKF_REORDER_BINDING_MOVES, 2 * m + 1);
+            const uint32_t word =
+                from < 0 ? aside : vkf__load_word(e, VKF_REORDER_BINDING_X, (uint64_t)from * p->row_words + i);
+            if (to < 0)
+                aside = word;
+            else
+                vkf__store_word(e, VKF_REORDER_BINDING_X, (uint64_t)to * p->row_words + i, word);
+        }
+    }
+    return VKF_OK;
+}
+
+enum { CASE_ROWS = 7 };
+
+static vkf_status cases(vkf__cases *c)
+{
+    // A cycle of three that a fourth row reads, too; a chain; and a row that stays.
+    static const uint32_t edge[CASE_ROWS] = {2, 0, 1, 1, 6, 4, 6};
+    uint32_t sources[CASE_ROWS], readers[CASE_ROWS];
+    int32_t moves[2 * (CASE_ROWS + CASE_ROWS / 2)];
+    const uint32_t first = vkf__case_pick(c, 3, 9), count = vkf__case_size(c, 145, 600);
+    vkf__reorder_args args = {
+        .label = "reorder",
+        .row_words = first + count + vkf__case_pick(c, 3, 5),
+        .first = first,
+        .count = count,
+    };
+    for (uint32_t row = 0; row < CASE_ROWS; row++)
+        sources[row] = vkf__case_pick(c, edge[row], CASE_ROWS);
+    args.move_count = vkf__reorder_moves(sources, CASE_ROWS, readers, moves);
+    args.x = vkf__case_ints(c, INT32_MIN, INT32_MAX, (uint64_t)CASE_ROWS * args.row_words);
+    args.moves = vkf__case_ints(c, 0, 1, 2 * (uint64_t)(args.move_count > 0 ? args.move_count : 1));
+    memcpy(vkf__case_bytes(c, &args.moves), moves, 2 * args.move_count * sizeof moves[0]);
+    return vkf__case_run(c, &args, 0, "%u of %u words of %d rows", count, args.row_words, CASE_ROWS);
+}
+
 // It moves rows of any type as words, and so has no `output`.
 const vkf__op_info vkf__op_reorder = {
     .params_bytes = sizeof(struct vkf_reorder_params),
     .account = account,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(problems),
 };

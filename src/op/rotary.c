@@ -2,8 +2,11 @@
 #include "op/rotary.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/size.h"
+#include "op/cases.h"
+#include "op/execution.h"
 #include "op/operators.h"
 #include "op/rows.h"
 #include "shared/rotary.h"
@@ -96,10 +99,140 @@ static const vkf__typical_problem problems[] = {
     {.label = "128", .problem = {.m = 512, .n = 128}},
 };
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_rotary(work, args);
+}
+
+// The head's elements as they are turned, but for their place: normalised where there is a weight, which begins at
+// `weight`.
+static void load_head(const vkf__execution *e, uint64_t first, uint64_t weight, bool normalised, double *out)
+{
+    const struct vkf_rotary_params *p = e->params;
+    double squares = 0;
+    for (uint32_t i = 0; i < p->head_dim; i++) {
+        out[i] = vkf__load(e, VKF_ROTARY_BINDING_X, first + i);
+        squares += out[i] * out[i];
+    }
+    const double scale = 1 / sqrt(squares / p->head_dim + (double)p->eps);
+    for (uint32_t i = 0; normalised && i < p->head_dim; i++)
+        out[i] *= scale * vkf__load(e, VKF_ROTARY_BINDING_WEIGHT, weight + i);
+}
+
+static void turn(const vkf__execution *e, uint64_t position, double *head)
+{
+    const struct vkf_rotary_params *p = e->params;
+    const uint32_t half = p->rotary_dim / 2;
+    for (uint32_t i = 0; i < half; i++) {
+        const double low = head[i], high = head[i + half];
+        const double cosine = vkf__load(e, VKF_ROTARY_BINDING_TABLE, position * p->rotary_dim + i);
+        const double sine =
+            p->sine_factor * vkf__load(e, VKF_ROTARY_BINDING_TABLE, position * p->rotary_dim + half + i);
+        head[i] = low * cosine - high * sine;
+        head[i + half] = high * cosine + low * sine;
+    }
+}
+
+static void execute_row(const vkf__execution *e, uint64_t row, double *head)
+{
+    const struct vkf_rotary_params *p = e->params;
+    const uint64_t h = row % p->heads, t = row / p->heads % p->len, b = row / p->heads / p->len;
+    const bool query = h < p->q_heads, value = h >= (uint64_t)p->q_heads + p->k_heads;
+    const uint64_t from = p->x_first + b * p->x_batch + t * p->x_row + h * p->head_dim;
+    const uint64_t other =
+        value ? p->v_first + (h - p->q_heads - p->k_heads) * p->head_dim : p->k_first + (h - p->q_heads) * p->head_dim;
+    const uint64_t to = query ? from : other + b * p->out_batch + t * p->out_row;
+    load_head(e, from, query ? 0 : p->k_weight, e->spec[VKF_ROTARY_SPEC_WEIGHT] && !value, head);
+    if (e->spec[VKF_ROTARY_SPEC_HAS_TABLE] && !value)
+        turn(e, p->first_position + t, head);
+    for (uint32_t i = 0; i < p->head_dim; i++)
+        vkf__store(e, query ? VKF_ROTARY_BINDING_X : VKF_ROTARY_BINDING_OUT, to + i, head[i]);
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_rotary_params *p = e->params;
+    double *head = NULL;
+    VKF_ALLOC_OR_RETURN(e->host, head, p->head_dim);
+    for (uint64_t row = 0; row < p->rows; row++)
+        execute_row(e, row, head);
+    vkf__free(e->host, head);
+    return VKF_OK;
+}
+
+// Heads around the workgroup's size, of an odd number of elements, rotated in part, in rows that lie apart, and with
+// every type of weight.
+typedef struct rotary_shape {
+    uint32_t head_dim, rotary_dim;
+    bool table, weight;
+    vkf_dtype weight_type;
+    bool inverse;
+} rotary_shape;
+
+static vkf_status run_shape(vkf__cases *c, const rotary_shape *s)
+{
+    static const vkf_dtype weights[] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_BF16};
+    const vkf_dtype *types = c->variant->kernel->types;
+    vkf__rotary_args args = {
+        .label = "rotary",
+        .batch = vkf__case_size(c, 2, 3),
+        .len = vkf__case_size(c, 3, 7),
+        .q_heads = vkf__case_pick(c, 0, 3),
+        .k_heads = 1 + vkf__case_pick(c, 1, 2),
+        .v_heads = vkf__case_pick(c, 0, 2),
+        .head_dim = vkf__case_size(c, s->head_dim, 600),
+        .first_position = vkf__case_pick(c, 5, 9),
+        .x_first = vkf__case_pick(c, 1, 3),
+        .k_first = vkf__case_pick(c, 2, 3),
+        .eps = 1e-5f,
+    };
+    const bool weight = vkf__case_flip(c, s->weight), table = vkf__case_flip(c, s->table);
+    const uint32_t heads = args.q_heads + args.k_heads + args.v_heads;
+    args.rotary_dim = c->draw ? vkf__case_pick(c, 0, args.head_dim / 2 + 1) * 2 : s->rotary_dim;
+    args.inverse = vkf__case_flip(c, s->inverse) && !weight;
+    args.x_row = heads * args.head_dim + vkf__case_pick(c, 2, 4);
+    args.x_batch = args.len * args.x_row;
+    args.v_first = args.k_first + args.k_heads * args.head_dim;
+    args.out_row = (args.k_heads + args.v_heads) * args.head_dim + vkf__case_pick(c, 2, 4);
+    args.out_batch = args.len * args.out_row;
+    args.k_weight = args.q_heads > 0 ? args.head_dim + vkf__case_pick(c, 0, 2) : 0;
+    args.x = vkf__case_floats(c, types[0], args.x_first + (uint64_t)args.batch * args.x_batch);
+    args.out = vkf__case_floats(c, types[1], args.k_first + (uint64_t)args.batch * args.out_batch);
+    if (table)
+        args.table =
+            vkf__case_floats(c, VKF_DTYPE_F32, (uint64_t)(args.first_position + args.len) * (args.rotary_dim + 1));
+    if (weight)
+        args.weight = vkf__case_floats(c, weights[vkf__case_pick(c, s->weight_type, 3) % 3],
+                                       (uint64_t)args.k_weight + args.head_dim);
+    return vkf__case_run(c, &args, vkf__case_close(types[1]), "(%u, %u, %u + %u + %u, %u), %u turned%s%s", args.batch,
+                         args.len, args.q_heads, args.k_heads, args.v_heads, args.head_dim, table ? args.rotary_dim : 0,
+                         args.inverse ? " back" : "", weight ? vkf_dtype_name(args.weight.dtype) : "");
+}
+
+static vkf_status cases(vkf__cases *c)
+{
+    const uint32_t size = c->variant->config->local_size;
+    const rotary_shape shapes[] = {
+        {64, 64, true, false, VKF_DTYPE_F32, false},
+        {13, 6, true, false, VKF_DTYPE_F32, false},
+        {2 * size + 3, 2 * size, true, true, VKF_DTYPE_F32, false},
+        {size - 1, 2, true, true, VKF_DTYPE_F16, false},
+        {3 * size + 7, 10, true, true, VKF_DTYPE_BF16, false},
+        {13, 0, false, true, VKF_DTYPE_F32, false},
+        {13, 6, true, false, VKF_DTYPE_F32, true},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        VKF_RETURN_IF_ERROR(run_shape(c, &shapes[i]));
+    return VKF_OK;
+}
+
 const vkf__op_info vkf__op_rotary = {
     .params_bytes = sizeof(struct vkf_rotary_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(problems),
     .usual = {{VKF_ROTARY_SPEC_HAS_TABLE, 1}},
 };

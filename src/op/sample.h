@@ -2,6 +2,7 @@
 #ifndef VKF_OP_SAMPLE_H
 #define VKF_OP_SAMPLE_H
 
+#include "op/execution.h"
 #include "op/operand.h"
 
 typedef struct vkf__sample_args {
@@ -27,5 +28,12 @@ typedef struct vkf__sample_args {
 
 // The same input gives the same tokens on one device. Status TOO_LARGE for more than 2^24 columns.
 VKF_MUST_CHECK vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args);
+
+// For the reference and its test: gives every token of a row its probability, which is 0 for those that the thresholds
+// exclude; `top` has the largest logit, and the temperature is not 0. *margin becomes no larger than the distance of a
+// sum of the most probable tokens from top_p where the next token is less probable. `sorted` is scratch; both are
+// (cols).
+void vkf__sample_probabilities(const vkf__execution *e, uint64_t row, uint32_t top, double *out, double *sorted,
+                               double *margin);
 
 #endif

@@ -1,6 +1,12 @@
 // The emitter of masked softmax, and its operator's row.
 #include "op/softmax.h"
 
+#include <float.h>
+#include <math.h>
+
+#include "op/cases.h"
+#include "op/execution.h"
+#include "op/masked_score.h"
 #include "op/operators.h"
 #include "op/rows.h"
 #include "shared/softmax.h"
@@ -80,9 +86,169 @@ static const vkf__typical_problem problems[] = {
     {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
 };
 
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_softmax(work, args);
+}
+
+static vkf__score_masks masks_of(const vkf__execution *e)
+{
+    const struct vkf_softmax_params *p = e->params;
+    return (vkf__score_masks){
+        .binding = VKF_SOFTMAX_BINDING_MASK,
+        .key_binding = VKF_SOFTMAX_BINDING_KEY_MASK,
+        .kind = e->spec[VKF_SOFTMAX_SPEC_MASK_KIND],
+        .key_kind = e->spec[VKF_SOFTMAX_SPEC_KEY_MASK_KIND],
+        .cols = p->mask_cols,
+        .batch = p->mask_batch,
+        .head = p->mask_head,
+        .row = p->mask_row,
+        .key_batch = p->key_mask_batch,
+        .causal = e->spec[VKF_SOFTMAX_SPEC_CAUSAL],
+        .windowed = e->spec[VKF_SOFTMAX_SPEC_WINDOW],
+        .causal_offset = p->causal_offset,
+        .window = p->window,
+        .scale = p->scale,
+    };
+}
+
+static double score_of(const vkf__execution *e, const vkf__score_masks *masks, uint64_t row, uint64_t col)
+{
+    const struct vkf_softmax_params *p = e->params;
+    const uint64_t l = row % p->q_len, h = row / p->q_len % p->heads, b = row / p->q_len / p->heads;
+    return vkf__masked_score(e, masks, b, h, l, col, vkf__load(e, VKF_SOFTMAX_BINDING_X, row * p->k_len + col));
+}
+
+// A masked score is minus infinity and has no weight; NaN and infinity make the row NaN.
+static double weight_of(double score, double peak)
+{
+    return score == -INFINITY ? 0 : exp(score - peak);
+}
+
+static void execute_row(const vkf__execution *e, const vkf__score_masks *masks, uint64_t row)
+{
+    const struct vkf_softmax_params *p = e->params;
+    double peak = -INFINITY, sum = 0;
+    for (uint64_t col = 0; col < p->k_len; col++)
+        peak = fmax(peak, score_of(e, masks, row, col)); // fmax passes over NaN
+    for (uint64_t col = 0; col < p->k_len; col++)
+        sum += weight_of(score_of(e, masks, row, col), peak);
+    for (uint64_t col = 0; col < p->k_len; col++) {
+        const double share = isnan(sum) ? NAN
+                             : sum > 0  ? weight_of(score_of(e, masks, row, col), peak) / sum
+                                        : vkf__fully_masked_weight(e->spec[VKF_SOFTMAX_SPEC_FULLY_MASKED], p->k_len);
+        vkf__store(e, VKF_SOFTMAX_BINDING_OUT, row * p->k_len + col, share);
+    }
+}
+
+static vkf_status reference(const vkf__execution *e)
+{
+    const struct vkf_softmax_params *p = e->params;
+    const vkf__score_masks masks = masks_of(e);
+    for (uint64_t row = 0; row < p->rows; row++)
+        execute_row(e, &masks, row);
+    return VKF_OK;
+}
+
+// Weights of long rows are small, and exact but for exp() and their rounding.
+static vkf_status run(vkf__cases *c, const vkf__softmax_args *args)
+{
+    const bool half = args->out.dtype == VKF_DTYPE_F16;
+    c->least = half ? 0x1p-14 : 1e-5;
+    return vkf__case_run(c, args, half ? 1e-3 : 1e-5, "(%u, %u, %u, %u), masks %d and %d%s, window %u", args->batch,
+                         args->heads, args->q_len, args->k_len, (int)args->mask_kind, (int)args->key_mask_kind,
+                         args->causal ? ", causal" : "", args->window);
+}
+
+static vkf_status cases_of(vkf__cases *c, uint32_t edge)
+{
+    static const vkf__mask_constants ids = {VKF_SOFTMAX_SPEC_MASK_KIND, VKF_SOFTMAX_SPEC_KEY_MASK_KIND,
+                                            VKF_SOFTMAX_SPEC_CAUSAL, VKF_SOFTMAX_SPEC_WINDOW,
+                                            VKF_SOFTMAX_SPEC_FULLY_MASKED};
+    const vkf_dtype *types = c->variant->kernel->types;
+    const uint32_t scores[] = {vkf__case_size(c, 2, 3), vkf__case_size(c, 2, 3), vkf__case_size(c, 3, 7),
+                               vkf__case_size(c, edge, 2100)};
+    const uint64_t count = (uint64_t)scores[0] * scores[1] * scores[2] * scores[3];
+    const vkf__span x = vkf__case_floats(c, types[0], count);
+    const bool in_place = types[0] == types[1] && vkf__case_flip(c, false);
+    vkf__case_masks masks;
+    vkf__case_draw_masks(c, &ids, scores, false, (int32_t)scores[3] - (int32_t)scores[2] + 1, &masks);
+    if (vkf__case_flip(c, false))
+        masks.mask_row = 0; // all queries share one
+    const vkf__softmax_args args = {
+        .label = "softmax",
+        .x = x,
+        .out = in_place ? x : vkf__case_floats(c, types[1], count),
+        .mask = masks.mask,
+        .key_mask = masks.key_mask,
+        .mask_kind = masks.mask_kind,
+        .key_mask_kind = masks.key_mask_kind,
+        .batch = scores[0],
+        .heads = scores[1],
+        .q_len = scores[2],
+        .k_len = scores[3],
+        .mask_cols = masks.mask_cols,
+        .mask_batch = masks.mask_batch,
+        .mask_head = masks.mask_head,
+        .mask_row = masks.mask_row,
+        .key_mask_batch = masks.key_mask_batch,
+        .causal = masks.causal,
+        .causal_offset = masks.causal_offset,
+        .window = masks.window,
+        .scale = vkf__case_factor(c, 0.5f),
+        .fully_masked = masks.fully_masked,
+    };
+    vkf__case_extremes(c, &x);
+    return run(c, &args);
+}
+
+// The lowest numbers of float32 and of f16 are scores like others; large ones may overflow beside each other.
+static vkf_status run_lowest(vkf__cases *c)
+{
+    static const float rows[][5] = {
+        {1e4f, -1e4f, 9999, 1e4f, 0},
+        {-1e4f, -1e4f, -1e4f, -9999, -2e4f},
+        {1, -INFINITY, 2, -INFINITY, 3},
+        {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+        {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX},
+        {NAN, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+        {3e38f, -3e38f, 0, 3e38f, 1},
+        {-FLT_MAX, 0, -1e38f, -INFINITY, 1},
+        {-FLT_MAX, -3e38f, -FLT_MAX, -3e38f, -INFINITY},
+        {-FLT_MAX, -INFINITY, -INFINITY, -FLT_MAX, -INFINITY},
+        {-65504, -65504, -65504, -65504, -65504},
+        {-65504, -INFINITY, -INFINITY, -65504, -INFINITY},
+    };
+    const vkf_dtype *types = c->variant->kernel->types;
+    const vkf__softmax_args args = {
+        .label = "softmax",
+        .x = vkf__case_values(c, types[0], rows[0], sizeof rows / sizeof(float)),
+        .out = vkf__case_floats(c, types[1], sizeof rows / sizeof(float)),
+        .batch = 1,
+        .heads = 1,
+        .q_len = sizeof rows / sizeof rows[0],
+        .k_len = 5,
+        .mask_cols = 5,
+        .scale = 1,
+        .fully_masked = (vkf_fully_masked)vkf__case_pick(c, VKF_FULLY_MASKED_ZERO, VKF_FULLY_MASKED_COUNT),
+    };
+    return run(c, &args);
+}
+
+static vkf_status cases(vkf__cases *c)
+{
+    // Almost every drawn case is another pipeline.
+    for (uint32_t i = 0; i < (c->draw ? 1 : VKF_CASE_ROW_LENGTHS); i++)
+        VKF_RETURN_IF_ERROR(cases_of(c, vkf__case_row_length(c, i)));
+    return c->draw ? run_lowest(c) : VKF_OK;
+}
+
 const vkf__op_info vkf__op_softmax = {
     .params_bytes = sizeof(struct vkf_softmax_params),
     .account = account,
     .output = output,
+    .emit = emit,
+    .reference = reference,
+    .cases = cases,
     VKF_OP_PROBLEMS(problems),
 };

@@ -1,9 +1,6 @@
 // Typical problems and constants, as reports and warm-up ask for them.
 #include "op/typical_problem.h"
 
-#include <string.h>
-
-#include "op/operators.h"
 #include "op/pack.h"
 #include "shared/gemm.h"
 
@@ -26,10 +23,10 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
     vkf__problem panels = problem;
     panels.m = 128;
     panels.b_layout = VKF_GEMM_B_PANELS;
-    panels.quads = true;
+    panels.offers = VKF_FORM_QUADS;
     const bool wants_panels = vkf__ranks_panels_first(selector, types, &panels);
     problem.b_layout = wants_panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK;
-    problem.quads = wants_panels;
+    problem.offers = wants_panels ? VKF_FORM_QUADS : 0;
     return problem;
 }
 
@@ -37,14 +34,4 @@ void vkf__typical_flag_set(const vkf__kernel *kernel, uint32_t spec_id, uint32_t
 {
     if (spec_id > kernel->tile_count && spec_id < kernel->spec_count)
         flags[spec_id] = value;
-}
-
-void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
-{
-    const vkf__op_info *info = vkf__operator(kernel->op);
-    memset(out_flags, 0, VKF_KERNEL_MAX_SPEC * sizeof *out_flags);
-    for (size_t i = 0; i < sizeof info->usual / sizeof info->usual[0]; i++)
-        vkf__typical_flag_set(kernel, info->usual[i].id, info->usual[i].value, out_flags);
-    if (info->typical_flags)
-        info->typical_flags(kernel, config, head_dim, out_flags);
 }

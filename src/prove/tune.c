@@ -142,7 +142,7 @@ static vkf__problem linear_problem(const vkf_context *context, const vkf_tune_pr
         .k = p->k,
         .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK,
         .precision = context->precision,
-        .quads = panels && p->k % 4 == 0,
+        .offers = panels && p->k % 4 == 0 ? VKF_FORM_QUADS : 0,
         .largest = a > b ? a : b,
     };
 }

@@ -34,7 +34,7 @@ static vkf_status explain_layout(vkf_context *context, const vkf_tune_problem *p
             .layout = panels ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS,
             .chosen = is_chosen,
             .wanted = is_chosen && wanted,
-            .usable = vkf__variant_eligible(&selector, variant->kernel, variant->config, &problem, NULL),
+            .usable = vkf__variant_serves(&selector, variant->kernel, variant->config, &problem, NULL),
             .tested = verdict == VKF_VERDICT_PASSED || verdict == VKF_VERDICT_PROVEN,
             .why = is_chosen ? why : candidates[i].why,
             .registers = candidates[i].registers,

@@ -56,7 +56,7 @@ vkf_status vkf__tune_weight(vkf_context *context, const vkf_dtype types[3], uint
 static bool is_measured_weight(const vkf_context *context, const vkf_dtype *types, const vkf__problem *problem)
 {
     const vkf__tuned *tuned = vkf__learned_tuned(&context->learned);
-    return !problem->transpose_a && problem->b_layout != VKF_GEMM_B_KN && tuned &&
+    return !(problem->wants & VKF_FORM_TRANSPOSED_A) && problem->b_layout != VKF_GEMM_B_KN && tuned &&
            vkf__tuned_knows_weight(tuned, VKF_OP_GEMM, types, problem->n, problem->k);
 }
 

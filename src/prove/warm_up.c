@@ -94,7 +94,7 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
             continue;
         problem.precision = warm->context->precision;
         problem.b_layout = b_layout;
-        problem.quads = b_layout == VKF_GEMM_B_PANELS;
+        problem.offers = b_layout == VKF_GEMM_B_PANELS ? VKF_FORM_QUADS : 0;
         // The weight has just this size. Where texel buffers are short, larger ones get other kernels.
         problem.largest = (uint64_t)problem.n * problem.k;
         if (!chosen(warm, kernel, &problem, &variant))

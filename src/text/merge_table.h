@@ -24,7 +24,7 @@ typedef struct vkf__merge_table {
 VKF_MUST_CHECK vkf_status vkf__merge_table_create(const vkf__host *host, size_t count, vkf__merge_table *out_table);
 void vkf__merge_table_free(vkf__merge_table *table);
 
-// Of several merges of the same two tokens, the last one counts.
+// The last of several merges of the same two tokens counts.
 void vkf__merge_table_add(vkf__merge_table *table, vkf__merge merge);
 // NULL when the two do not merge.
 const vkf__merge *vkf__merge_table_find(const vkf__merge_table *table, int32_t left, int32_t right);

@@ -101,7 +101,7 @@ static uint64_t place_pieces(vkf__exchange *x)
 
 // ---- recordings
 
-// Of pieces [first, last) to host memory, or back. Ownership: the caller's, vkf__free().
+// Copies pieces [first, last) to host memory, or back. Ownership: the caller's, vkf__free().
 static vkf_status list_copies(const vkf__exchange *x, const vkf__parameters *p, size_t first, size_t last, bool back,
                               vkf__buffer_copy **out_copies)
 {

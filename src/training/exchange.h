@@ -6,7 +6,7 @@
 
 #include <vkformer/train.h>
 
-#include "kernel/work_part.h"
+#include "kernel/train/work_part.h"
 #include "training/parameters.h"
 
 // Gradients that one dispatch completes, and where they lie in host memory.

@@ -1,4 +1,4 @@
-// States attention blocks, feed-forward blocks, and the layers made of them.
+// Records attention blocks, feed-forward blocks, and the layers made of them.
 #include "training/layers.h"
 
 #include "layer/projection.h"
@@ -18,13 +18,13 @@ typedef struct linear_spans {
     uint32_t in, out;
 } linear_spans;
 
-static vkf_status state_linear(vkf__tape *tape, const linear_spans *spans, vkf__value x, vkf__value *out_value)
+static vkf_status record_linear(vkf__tape *tape, const linear_spans *spans, vkf__value x, vkf__value *out_value)
 {
     vkf__linear_values linear;
     VKF_RETURN_IF_ERROR(parameter(tape, spans->weight, spans->weight_gradient, spans->out, spans->in, &linear.weight));
     VKF_RETURN_IF_ERROR(parameter(tape, spans->bias, spans->bias_gradient, 1, spans->out, &linear.bias));
-    VKF_RETURN_IF_ERROR(vkf__state_linear(tape, spans->label, x, &linear, out_value));
-    return tape->lora ? vkf__state_lora(tape, spans->weight, x, out_value) : VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__record_linear(tape, spans->label, x, &linear, out_value));
+    return tape->lora ? vkf__record_lora(tape, spans->weight, x, out_value) : VKF_OK;
 }
 
 // A norm of each head, and its rotation by position.
@@ -34,14 +34,14 @@ static vkf_status state_heads(vkf__tape *tape, const vkf__attention_block *block
     vkf__norm_values values = {.eps = block->norm_eps, .rms = true};
     VKF_RETURN_IF_ERROR(parameter(tape, norm->weight, norm->weight_gradient, 1, block->head_dim, &values.weight));
     if (values.weight) {
-        VKF_RETURN_IF_ERROR(vkf__state_view(tape, *inout_x, batch * len * heads, block->head_dim, inout_x));
-        VKF_RETURN_IF_ERROR(vkf__state_norm(tape, norm->label, *inout_x, &values, inout_x));
-        VKF_RETURN_IF_ERROR(vkf__state_view(tape, *inout_x, batch * len, heads * block->head_dim, inout_x));
+        VKF_RETURN_IF_ERROR(vkf__record_view(tape, *inout_x, batch * len * heads, block->head_dim, inout_x));
+        VKF_RETURN_IF_ERROR(vkf__record_norm(tape, norm->label, *inout_x, &values, inout_x));
+        VKF_RETURN_IF_ERROR(vkf__record_view(tape, *inout_x, batch * len, heads * block->head_dim, inout_x));
     }
     if (!vkf__present(&block->rotary))
         return VKF_OK;
-    return vkf__state_rotary(tape, "rotary", *inout_x, &block->rotary, block->rotary_dim, batch, len, heads,
-                             block->head_dim, inout_x);
+    return vkf__record_rotary(tape, "rotary", *inout_x, &block->rotary, block->rotary_dim, batch, len, heads,
+                              block->head_dim, inout_x);
 }
 
 static vkf_status state_extra_keys(vkf__tape *tape, const vkf__attention_block *block, const char *label,
@@ -52,7 +52,7 @@ static vkf_status state_extra_keys(vkf__tape *tape, const vkf__attention_block *
         return VKF_OK;
     vkf__extra_rows extra = {.batch = sizes->batch, .len = sizes->key_len, .zeros = block->add_zero_attn ? 1 : 0};
     VKF_RETURN_IF_ERROR(parameter(tape, row, gradient, 1, width, &extra.row));
-    return vkf__state_extra_rows(tape, label, *inout_keys, &extra, inout_keys);
+    return vkf__record_extra_rows(tape, label, *inout_keys, &extra, inout_keys);
 }
 
 static bool follows(const vkf__span *first, const vkf__span *second)
@@ -77,7 +77,7 @@ static vkf_status state_joined(vkf__tape *tape, const char *label, const linear_
                     bias = vkf__span_joined(first->bias, last->bias),
                     bias_gradient = vkf__span_joined(first->bias_gradient, last->bias_gradient);
     const linear_spans whole = {label, &weight, &weight_gradient, &bias, &bias_gradient, first->in, out};
-    return state_linear(tape, &whole, x, out_value);
+    return record_linear(tape, &whole, x, out_value);
 }
 
 // Queries, keys and values side by side, as far as they come from one input and nothing is done to a part of them.
@@ -96,10 +96,10 @@ static vkf_status state_rows(vkf__tape *tape, const vkf__attention_block *block,
         out->v_first = q->out + k->out;
         return VKF_OK;
     }
-    VKF_RETURN_IF_ERROR(state_linear(tape, q, operands->query, &out->q));
+    VKF_RETURN_IF_ERROR(record_linear(tape, q, operands->query, &out->q));
     if (!keys) {
-        VKF_RETURN_IF_ERROR(state_linear(tape, k, operands->key, &out->k));
-        return state_linear(tape, v, operands->value, &out->v);
+        VKF_RETURN_IF_ERROR(record_linear(tape, k, operands->key, &out->k));
+        return record_linear(tape, v, operands->value, &out->v);
     }
     VKF_RETURN_IF_ERROR(state_joined(tape, "kv_proj", k, v, k->out + v->out, operands->key, &out->k));
     out->v = out->k;
@@ -129,10 +129,10 @@ static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block 
     return state_extra_keys(tape, block, "bias_v", &p->bias_v, &gradients->bias_v, v_width, sizes, &out->v);
 }
 
-vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_block *block,
-                                      const vkf__attention_gradients *gradients,
-                                      const vkf__attention_operands *operands, const vkf__attention_sizes *sizes,
-                                      vkf__value *out_value)
+vkf_status vkf__record_attention_block(vkf__tape *tape, const vkf__attention_block *block,
+                                       const vkf__attention_gradients *gradients,
+                                       const vkf__attention_operands *operands, const vkf__attention_sizes *sizes,
+                                       vkf__value *out_value)
 {
     const vkf__attention_io io = {.mask = operands->mask, .key_mask = operands->key_mask};
     const vkf__attention_args args = vkf__attention_args_of(block, &io, sizes);
@@ -148,8 +148,8 @@ vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_bloc
     vkf__value context;
     VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
     made.bias = operands->bias;
-    VKF_RETURN_IF_ERROR(vkf__state_attention(tape, &args, &operands->dropout, &made, &context));
-    return state_linear(tape, &out, context, out_value);
+    VKF_RETURN_IF_ERROR(vkf__record_attention(tape, &args, &operands->dropout, &made, &context));
+    return record_linear(tape, &out, context, out_value);
 }
 
 vkf__transformer_gradients vkf__transformer_gradients_of(const vkf__transformer_block *block)
@@ -168,7 +168,7 @@ vkf__transformer_gradients vkf__transformer_gradients_of(const vkf__transformer_
     };
 }
 
-// One layer while it is stated.
+// One layer while it is recorded.
 typedef struct layer {
     vkf__tape *tape;
     const vkf__transformer_block *block;
@@ -196,12 +196,12 @@ static vkf_status state_hidden(layer *l, vkf__value x, vkf__value *out_value)
     const linear_spans gate = {"gate",         &block->gate,          &to->gate, &block->gate_bias, &to->gate_bias,
                                block->d_model, block->dim_feedforward};
     vkf__value hidden, gates;
-    VKF_RETURN_IF_ERROR(state_linear(l->tape, &first, x, &hidden));
+    VKF_RETURN_IF_ERROR(record_linear(l->tape, &first, x, &hidden));
     if (!vkf__present(&block->gate))
-        return vkf__state_activation(l->tape, "activation", hidden, block->activation, out_value);
-    VKF_RETURN_IF_ERROR(state_linear(l->tape, &gate, x, &gates));
-    VKF_RETURN_IF_ERROR(vkf__state_join(l->tape, "gates", gates, hidden, &gates));
-    return vkf__state_gate(l->tape, "activation", gates, block->activation, out_value);
+        return vkf__record_activation(l->tape, "activation", hidden, block->activation, out_value);
+    VKF_RETURN_IF_ERROR(record_linear(l->tape, &gate, x, &gates));
+    VKF_RETURN_IF_ERROR(vkf__record_join(l->tape, "gates", gates, hidden, &gates));
+    return vkf__record_gate(l->tape, "activation", gates, block->activation, out_value);
 }
 
 static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_value)
@@ -213,20 +213,20 @@ static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_val
                                  &to->bias2, block->dim_feedforward, block->d_model};
     vkf__value hidden;
     VKF_RETURN_IF_ERROR(state_hidden(l, x, &hidden));
-    VKF_RETURN_IF_ERROR(vkf__state_dropout(l->tape, "activation_dropout", hidden, &dropout, &hidden));
-    return state_linear(l->tape, &second, hidden, out_value);
+    VKF_RETURN_IF_ERROR(vkf__record_dropout(l->tape, "activation_dropout", hidden, &dropout, &hidden));
+    return record_linear(l->tape, &second, hidden, out_value);
 }
 
-static vkf_status state_norm(vkf__tape *tape, const vkf__transformer_block *block,
-                             const vkf__transformer_gradients *gradients, uint32_t index, vkf__value x,
-                             vkf__value *out_value)
+static vkf_status record_norm(vkf__tape *tape, const vkf__transformer_block *block,
+                              const vkf__transformer_gradients *gradients, uint32_t index, vkf__value x,
+                              vkf__value *out_value)
 {
     static const char *const labels[] = {"norm1", "norm2", "norm3"};
     const vkf__norm_block *spans = &block->norm[index], *to = &gradients->norm[index];
     vkf__norm_values norm = {.eps = block->layer_norm_eps, .rms = block->norm_kind == VKF_NORM_RMS};
     VKF_RETURN_IF_ERROR(parameter(tape, &spans->weight, &to->weight, 1, block->d_model, &norm.weight));
     VKF_RETURN_IF_ERROR(parameter(tape, &spans->bias, &to->bias, 1, block->d_model, &norm.bias));
-    return vkf__state_norm(tape, labels[index], x, &norm, out_value);
+    return vkf__record_norm(tape, labels[index], x, &norm, out_value);
 }
 
 // Pre-norm: x + f(norm(x)); what f reads.
@@ -235,15 +235,15 @@ static vkf_status begin_block(layer *l, uint32_t index, vkf__value *out_input)
     *out_input = l->x;
     if (!l->block->norm_first || (index == 0 && l->block->no_first_norm))
         return VKF_OK;
-    return state_norm(l->tape, l->block, l->gradients, index, l->x, out_input);
+    return record_norm(l->tape, l->block, l->gradients, index, l->x, out_input);
 }
 
 // Post-norm: norm(x + f(x)).
 static vkf_status end_block(layer *l, uint32_t index, uint32_t place, vkf__value result)
 {
     const vkf__dropout_state dropout = dropout_of(l, l->operands->dropout.residual, place);
-    VKF_RETURN_IF_ERROR(vkf__state_residual(l->tape, "residual", l->x, result, &dropout, &l->x));
-    return l->block->norm_first ? VKF_OK : state_norm(l->tape, l->block, l->gradients, index, l->x, &l->x);
+    VKF_RETURN_IF_ERROR(vkf__record_residual(l->tape, "residual", l->x, result, &dropout, &l->x));
+    return l->block->norm_first ? VKF_OK : record_norm(l->tape, l->block, l->gradients, index, l->x, &l->x);
 }
 
 static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
@@ -258,7 +258,7 @@ static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
                                               dropout_of(l, l->operands->dropout.attention, SELF_WEIGHTS),
                                               l->operands->bias};
     VKF_RETURN_IF_ERROR(
-        vkf__state_attention_block(l->tape, &l->block->self, &l->gradients->self, &operands, sizes, &result));
+        vkf__record_attention_block(l->tape, &l->block->self, &l->gradients->self, &operands, sizes, &result));
     return end_block(l, 0, SELF_RESULT, result);
 }
 
@@ -272,16 +272,17 @@ static vkf_status state_cross(layer *l, const vkf__attention_sizes *sizes)
                                               from->memory,
                                               from->memory_mask,
                                               from->memory_key_mask,
-                                              dropout_of(l, from->dropout.attention, CROSS_WEIGHTS), {0}};
+                                              dropout_of(l, from->dropout.attention, CROSS_WEIGHTS),
+                                              {0}};
     VKF_RETURN_IF_ERROR(
-        vkf__state_attention_block(l->tape, &l->block->cross, &l->gradients->cross, &operands, sizes, &result));
+        vkf__record_attention_block(l->tape, &l->block->cross, &l->gradients->cross, &operands, sizes, &result));
     return end_block(l, 1, CROSS_RESULT, result);
 }
 
-vkf_status vkf__state_transformer_layer(vkf__tape *tape, const vkf__transformer_block *block,
-                                        const vkf__transformer_gradients *gradients,
-                                        const vkf__transformer_operands *operands, const vkf__attention_sizes *self,
-                                        const vkf__attention_sizes *cross, vkf__value *out_value)
+vkf_status vkf__record_transformer_layer(vkf__tape *tape, const vkf__transformer_block *block,
+                                         const vkf__transformer_gradients *gradients,
+                                         const vkf__transformer_operands *operands, const vkf__attention_sizes *self,
+                                         const vkf__attention_sizes *cross, vkf__value *out_value)
 {
     layer l = {tape, block, gradients, operands, operands->x};
     const uint32_t last = operands->memory ? 2 : 1;

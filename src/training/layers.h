@@ -1,10 +1,10 @@
-// Transformer layers on a tape: what layer/ emits for inference, stated so that it can be gone back over. What nobody
+// Transformer layers on a tape: what layer/ emits for inference, recorded so that it can be gone back over. What nobody
 // asks a gradient of is absent among the gradients, which have the parameters' shapes.
 #ifndef VKF_TRAINING_LAYERS_H
 #define VKF_TRAINING_LAYERS_H
 
 #include "layer/transformer_layer.h"
-#include "training/statements.h"
+#include "training/records.h"
 
 // Values that a layer reads. The masks are as in vkf__attention_io.
 typedef struct vkf__attention_operands {
@@ -20,12 +20,12 @@ typedef struct vkf__attention_gradients {
 } vkf__attention_gradients;
 
 // A block without a cache.
-VKF_MUST_CHECK vkf_status vkf__state_attention_block(vkf__tape *tape, const vkf__attention_block *block,
-                                                     const vkf__attention_gradients *gradients,
-                                                     const vkf__attention_operands *operands,
-                                                     const vkf__attention_sizes *sizes, vkf__value *out_value);
+VKF_MUST_CHECK vkf_status vkf__record_attention_block(vkf__tape *tape, const vkf__attention_block *block,
+                                                      const vkf__attention_gradients *gradients,
+                                                      const vkf__attention_operands *operands,
+                                                      const vkf__attention_sizes *sizes, vkf__value *out_value);
 
-// Of a transformer block the gradients of its parameters.
+// The gradients of a transformer block's parameters.
 typedef struct vkf__transformer_gradients {
     vkf__attention_gradients self, cross;
     vkf__span gate, gate_bias, weight1, bias1, weight2, bias2;
@@ -54,10 +54,10 @@ typedef struct vkf__transformer_operands {
 } vkf__transformer_operands;
 
 // An encoder layer, or with memory a decoder layer.
-VKF_MUST_CHECK vkf_status vkf__state_transformer_layer(vkf__tape *tape, const vkf__transformer_block *block,
-                                                       const vkf__transformer_gradients *gradients,
-                                                       const vkf__transformer_operands *operands,
-                                                       const vkf__attention_sizes *self,
-                                                       const vkf__attention_sizes *cross, vkf__value *out_value);
+VKF_MUST_CHECK vkf_status vkf__record_transformer_layer(vkf__tape *tape, const vkf__transformer_block *block,
+                                                        const vkf__transformer_gradients *gradients,
+                                                        const vkf__transformer_operands *operands,
+                                                        const vkf__attention_sizes *self,
+                                                        const vkf__attention_sizes *cross, vkf__value *out_value);
 
 #endif

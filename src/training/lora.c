@@ -1,4 +1,4 @@
-// Chooses the weights that get adapters, and states what these add.
+// Chooses the weights that get adapters, and records what these add.
 #include "training/lora.h"
 
 #include <math.h>
@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "model/adapter.h"
-#include "model/family.h"
-#include "model/model_kind.h"
-#include "model/weight_upload.h"
+#include "model/family/families.h"
+#include "model/family/family.h"
+#include "model/family/model_kind.h"
+#include "model/load/adapter.h"
+#include "model/load/weight_upload.h"
 
 // What PEFT chooses in the families that are known here: what gives queries and values, fused or not.
 static const char *const usual[] = {"q_proj", "v_proj", "query",           "value", "q_lin",
@@ -268,7 +269,7 @@ static vkf_status state_matrix(vkf__tape *tape, const vkf__parameter *item, vkf_
                           item->value.shape[1], out_value);
 }
 
-vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x, vkf__value *inout_y)
+vkf_status vkf__record_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x, vkf__value *inout_y)
 {
     const vkf__lora *lora = tape->lora;
     uint32_t part = 0;
@@ -281,8 +282,8 @@ vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weight, vkf__value 
     vkf__value a, b;
     VKF_RETURN_IF_ERROR(state_matrix(tape, &items[0], &a));
     VKF_RETURN_IF_ERROR(state_matrix(tape, &items[1 + part], &b));
-    VKF_RETURN_IF_ERROR(vkf__state_dropout(tape, "lora_dropout", x, &dropout, &x));
-    VKF_RETURN_IF_ERROR(vkf__state_product(tape, "lora_a", x, a, 1, &x));
-    VKF_RETURN_IF_ERROR(vkf__state_product(tape, "lora_b", x, b, lora->alpha / (float)lora->rank, &x));
-    return vkf__state_sum(tape, "lora_sum", *inout_y, x, inout_y);
+    VKF_RETURN_IF_ERROR(vkf__record_dropout(tape, "lora_dropout", x, &dropout, &x));
+    VKF_RETURN_IF_ERROR(vkf__record_product(tape, "lora_a", x, a, 1, &x));
+    VKF_RETURN_IF_ERROR(vkf__record_product(tape, "lora_b", x, b, lora->alpha / (float)lora->rank, &x));
+    return vkf__record_sum(tape, "lora_sum", *inout_y, x, inout_y);
 }

@@ -5,9 +5,9 @@
 
 #include <vkformer/train.h>
 
-#include "model/weight_names.h"
+#include "model/family/weight_names.h"
 #include "training/parameters.h"
-#include "training/statements.h"
+#include "training/records.h"
 
 #define VKF_LORA_NAME_MAX (VKF_WEIGHT_NAME_MAX + 16) // of a module
 #define VKF_LORA_TENSOR_MAX (VKF_LORA_NAME_MAX + 48)
@@ -43,7 +43,7 @@ void vkf__lora_free(vkf__lora *lora);
 VKF_MUST_CHECK vkf_status vkf__lora_draw(const vkf__lora *lora, uint64_t seed);
 
 // Adds to the result of a linear layer with this weight what its adapter gives, if it has one.
-VKF_MUST_CHECK vkf_status vkf__state_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x, vkf__value *inout_y);
+VKF_MUST_CHECK vkf_status vkf__record_lora(vkf__tape *tape, const vkf__span *weight, vkf__value x, vkf__value *inout_y);
 
 // lora_save.c: into a directory that is there, in PEFT's format, with all other parameters that train. Statuses: those
 // of vkf_trainer_save_adapter().
@@ -52,7 +52,7 @@ VKF_MUST_CHECK vkf_status vkf__lora_save(const vkf__lora *lora, const char *dire
 // missing, has another shape or is not finite), FILE, OUT_OF_HOST_MEMORY, and those of a transfer.
 VKF_MUST_CHECK vkf_status vkf__lora_load(const vkf__lora *lora, const char *directory, bool check);
 
-// Of a module's part: the weight, and the row of the file's B that `row` of this part's is.
+// For a module's part: the weight, and the row of the file's B that `row` of this part's is.
 vkf_tensor vkf__lora_weight(const vkf__lora *lora, const vkf__lora_module *module, uint32_t part);
 uint64_t vkf__lora_row(const vkf__lora *lora, const vkf__lora_module *module, uint32_t part, uint32_t row);
 

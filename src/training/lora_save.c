@@ -5,10 +5,10 @@
 #include "base/system_file.h"
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "model/adapter.h"
-#include "model/adapter_write.h"
-#include "model/finite.h"
-#include "model/model_kind.h"
+#include "model/family/model_kind.h"
+#include "model/load/adapter.h"
+#include "model/load/adapter_write.h"
+#include "model/load/finite.h"
 #include "training/lora.h"
 
 // Everything that goes into the two files, on the host.

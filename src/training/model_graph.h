@@ -1,4 +1,4 @@
-// A model's loss, stated on a tape: words, layers, head and loss of each kind of model.
+// A model's loss, recorded on a tape: words, layers, head and loss of each kind of model.
 #ifndef VKF_TRAINING_MODEL_GRAPH_H
 #define VKF_TRAINING_MODEL_GRAPH_H
 
@@ -10,7 +10,7 @@
 // The sides of a model whose words have ids.
 typedef enum vkf__graph_side { VKF_SIDE_SOURCE = 0, VKF_SIDE_TARGET, VKF_SIDE_COUNT } vkf__graph_side;
 
-// A table's rows by ids, with what its gradient takes: see base/id_order.h.
+// A table's rows by ids, with what its gradient takes: see base/train/id_order.h.
 typedef struct vkf__graph_ids {
     vkf__span ids, lists;
     uint32_t unique; // when planning the largest possible
@@ -43,7 +43,7 @@ typedef struct vkf__model_graph {
     vkf__loss_state loss;                       // labels are the inputs'
     float contrastive_scale;                    // 0: the loss is of labels
     vkf__layer_dropout dropout;                 // its stream is not used
-    // Layers are stated on this tape, and once more on the way back: of their activations nothing is kept. NULL: all
+    // Layers are recorded on this tape, and once more on the way back: of their activations nothing is kept. NULL: all
     // are.
     vkf__tape *again;
     vkf__span choices;                       // i32, (labels): the most probable label of each; absent: not asked for
@@ -56,18 +56,18 @@ uint32_t vkf__graph_streams(const vkf_model_config *config);
 uint32_t vkf__graph_labels(const vkf__model_graph *graph, const vkf__graph_sizes *sizes);
 uint32_t vkf__graph_classes(const vkf__model_graph *graph, const vkf__graph_sizes *sizes);
 
-// States the losses of all labels, (labels, 1). Statuses: those of the statements.
-VKF_MUST_CHECK vkf_status vkf__state_model(vkf__tape *tape, const vkf__model_graph *graph,
-                                           const vkf__graph_sizes *sizes, vkf__value *out_losses);
-// Whether a model of this configuration can be stated: UNSUPPORTED, with a message that names what has no gradient
+// Records the losses of all labels, (labels, 1). Statuses: those of the statements.
+VKF_MUST_CHECK vkf_status vkf__record_model(vkf__tape *tape, const vkf__model_graph *graph,
+                                            const vkf__graph_sizes *sizes, vkf__value *out_losses);
+// Whether a model of this configuration can be recorded: UNSUPPORTED, with a message that names what has no gradient
 // here; INVALID_ARGUMENT for a loss that the model does not have.
 VKF_MUST_CHECK vkf_status vkf__graph_check(const vkf__host *host, const vkf_model_config *config,
                                            const vkf_trainer_desc *desc);
 
 // For the files of the graph ----------------------------------------------------------------------------------------
 
-// While a graph is stated. Tables that are one tensor are one value.
-typedef struct vkf__statement {
+// While a graph is recorded. Tables that are one tensor are one value.
+typedef struct vkf__graph_recording {
     vkf__tape *tape;
     const vkf__model_graph *graph;
     const vkf__graph_sizes *sizes;
@@ -77,25 +77,27 @@ typedef struct vkf__statement {
         vkf__value value;
     } tables[2 * VKF_SIDE_COUNT + 2];
     size_t table_count;
-} vkf__statement;
+} vkf__graph_recording;
 
 // A parameter, as a matrix with rows of its last dimension; 0 where the model does not have it. `gradient` is the
 // tensor of the same place among the gradients, NULL without them.
-VKF_MUST_CHECK vkf_status vkf__state_parameter(vkf__statement *s, const vkf_tensor *tensor, const vkf_tensor *gradient,
-                                               vkf__value *out_value);
+VKF_MUST_CHECK vkf_status vkf__record_parameter(vkf__graph_recording *s, const vkf_tensor *tensor,
+                                                const vkf_tensor *gradient, vkf__value *out_value);
 // A linear layer, then an activation.
-VKF_MUST_CHECK vkf_status vkf__state_dense(vkf__statement *s, const char *label, const vkf__linear_weights *weights,
-                                           const vkf__linear_weights *gradients, vkf_activation activation,
-                                           vkf__value *inout_x);
-VKF_MUST_CHECK vkf_status vkf__state_model_norm(vkf__statement *s, const char *label, const vkf_norm_weights *weights,
-                                                const vkf_norm_weights *gradients, vkf__value *inout_x);
+VKF_MUST_CHECK vkf_status vkf__record_dense(vkf__graph_recording *s, const char *label,
+                                            const vkf__linear_weights *weights, const vkf__linear_weights *gradients,
+                                            vkf_activation activation, vkf__value *inout_x);
+VKF_MUST_CHECK vkf_status vkf__record_model_norm(vkf__graph_recording *s, const char *label,
+                                                 const vkf_norm_weights *weights, const vkf_norm_weights *gradients,
+                                                 vkf__value *inout_x);
 
-// model_words.c: what the first layer of a side reads.
-VKF_MUST_CHECK vkf_status vkf__state_side_words(vkf__statement *s, vkf__graph_side side, vkf__value *out_x);
+// model_embedding.c: what the first layer of a side reads.
+VKF_MUST_CHECK vkf_status vkf__record_side_embedding(vkf__graph_recording *s, vkf__graph_side side, vkf__value *out_x);
 // The bias by distance that all layers of a side have; absent where there is none.
-VKF_MUST_CHECK vkf_status vkf__state_side_bias(vkf__statement *s, vkf__graph_side side, vkf__score_bias *out_bias);
+VKF_MUST_CHECK vkf_status vkf__record_side_bias(vkf__graph_recording *s, vkf__graph_side side,
+                                                vkf__score_bias *out_bias);
 // model_heads.c: logits of all labels, of the last layer's result.
-VKF_MUST_CHECK vkf_status vkf__state_logits(vkf__statement *s, vkf__value x, vkf__value *out_logits);
+VKF_MUST_CHECK vkf_status vkf__record_logits(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits);
 
 // The gradients' part that is like `member` of the weights; NULL where there are none.
 #define VKF_GRADIENT_OF(s, member) ((s)->graph->gradients ? &(s)->graph->gradients->member : NULL)

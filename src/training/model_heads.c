@@ -1,7 +1,7 @@
-// States logits: a decoder's, those of an encoder's head, and the likeness of sentences. Says what can be stated.
+// Records logits: a decoder's, those of an encoder's head, and the likeness of sentences. Says what can be recorded.
 #include <inttypes.h>
 
-#include "model/model_kind.h"
+#include "model/family/model_kind.h"
 #include "training/model_graph.h"
 
 static bool of_sequences(const vkf_model_config *config)
@@ -27,53 +27,52 @@ uint32_t vkf__graph_classes(const vkf__model_graph *graph, const vkf__graph_size
     return vkf__facts_of(config)->decodes ? config->target_vocab : config->head_outputs;
 }
 
-static vkf_status state_projection(vkf__statement *s, vkf__value x, vkf__value *out_logits)
+static vkf_status state_projection(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf__weights *weights = &s->graph->model->weights;
     const float scale = s->graph->model->config.logit_scale;
     vkf__linear_values linear;
+    VKF_RETURN_IF_ERROR(vkf__record_parameter(s, &weights->projection, VKF_GRADIENT_OF(s, projection), &linear.weight));
     VKF_RETURN_IF_ERROR(
-        vkf__state_parameter(s, &weights->projection, VKF_GRADIENT_OF(s, projection), &linear.weight));
-    VKF_RETURN_IF_ERROR(
-        vkf__state_parameter(s, &weights->projection_bias, VKF_GRADIENT_OF(s, projection_bias), &linear.bias));
+        vkf__record_parameter(s, &weights->projection_bias, VKF_GRADIENT_OF(s, projection_bias), &linear.bias));
     if (scale == 0.0f || scale == 1.0f || linear.bias)
-        return vkf__state_linear(s->tape, "generator", x, &linear, out_logits);
-    return vkf__state_product(s->tape, "generator", x, linear.weight, scale, out_logits);
+        return vkf__record_linear(s->tape, "generator", x, &linear, out_logits);
+    return vkf__record_product(s->tape, "generator", x, linear.weight, scale, out_logits);
 }
 
-static vkf_status state_head(vkf__statement *s, vkf__value x, vkf__value *out_logits)
+static vkf_status state_head(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf_model_config *config = &s->graph->model->config;
     const vkf__weights *weights = &s->graph->model->weights;
     if (of_sequences(config))
-        VKF_RETURN_IF_ERROR(vkf__state_pool(s->tape, "head_pool", x, &s->graph->inputs.source_lengths,
-                                            config->head_pooling, s->sizes->batch, s->sizes->len[VKF_SIDE_SOURCE],
-                                            &x));
+        VKF_RETURN_IF_ERROR(vkf__record_pool(s->tape, "head_pool", x, &s->graph->inputs.source_lengths,
+                                             config->head_pooling, s->sizes->batch, s->sizes->len[VKF_SIDE_SOURCE],
+                                             &x));
     if (weights->head_dense.weight.rank > 0)
-        VKF_RETURN_IF_ERROR(vkf__state_dense(s, "head_dense", &weights->head_dense, VKF_GRADIENT_OF(s, head_dense),
-                                             config->head_activation, &x));
+        VKF_RETURN_IF_ERROR(vkf__record_dense(s, "head_dense", &weights->head_dense, VKF_GRADIENT_OF(s, head_dense),
+                                              config->head_activation, &x));
     if (weights->head_norm.weight.rank > 0)
         VKF_RETURN_IF_ERROR(
-            vkf__state_model_norm(s, "head_norm", &weights->head_norm, VKF_GRADIENT_OF(s, head_norm), &x));
+            vkf__record_model_norm(s, "head_norm", &weights->head_norm, VKF_GRADIENT_OF(s, head_norm), &x));
     return state_projection(s, x, out_logits);
 }
 
-static vkf_status state_module(vkf__statement *s, uint32_t index, vkf__value *inout_x)
+static vkf_status state_module(vkf__graph_recording *s, uint32_t index, vkf__value *inout_x)
 {
     const vkf_embedding_module *module = &s->graph->model->config.embedding_modules[index];
     const vkf__linear_weights *weights = &s->graph->model->weights.modules[index];
     const vkf__linear_weights *to = VKF_GRADIENT_OF(s, modules[index]);
     if (module->kind == VKF_EMBEDDING_POOLING)
-        return vkf__state_pool(s->tape, "pool", *inout_x, &s->graph->inputs.source_lengths, module->poolings[0],
-                               s->sizes->batch, s->sizes->len[VKF_SIDE_SOURCE], inout_x);
+        return vkf__record_pool(s->tape, "pool", *inout_x, &s->graph->inputs.source_lengths, module->poolings[0],
+                                s->sizes->batch, s->sizes->len[VKF_SIDE_SOURCE], inout_x);
     if (module->kind == VKF_EMBEDDING_DENSE)
-        return vkf__state_dense(s, "embedding_dense", weights, to, module->activation, inout_x);
+        return vkf__record_dense(s, "embedding_dense", weights, to, module->activation, inout_x);
     return VKF_OK; // cosines do not depend on lengths
 }
 
 // The cosines of the first half of sentences with each of the second, times contrastive_scale. Vectors by the length of
 // the root of their dimension are what an RMSNorm without a weight gives.
-static vkf_status state_cosines(vkf__statement *s, vkf__value x, vkf__value *out_logits)
+static vkf_status state_cosines(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf_model_config *config = &s->graph->model->config;
     const vkf__norm_values lengths = {.eps = 1e-12f, .rms = true};
@@ -81,14 +80,14 @@ static vkf_status state_cosines(vkf__statement *s, vkf__value x, vkf__value *out
     vkf__value texts, others;
     for (uint32_t i = 0; i < config->embedding_module_count; i++)
         VKF_RETURN_IF_ERROR(state_module(s, i, &x));
-    VKF_RETURN_IF_ERROR(vkf__state_norm(s->tape, "lengths", x, &lengths, &x));
-    VKF_RETURN_IF_ERROR(vkf__state_rows(s->tape, "texts", x, 0, half, &texts));
-    VKF_RETURN_IF_ERROR(vkf__state_rows(s->tape, "others", x, half, half, &others));
+    VKF_RETURN_IF_ERROR(vkf__record_norm(s->tape, "lengths", x, &lengths, &x));
+    VKF_RETURN_IF_ERROR(vkf__record_rows(s->tape, "texts", x, 0, half, &texts));
+    VKF_RETURN_IF_ERROR(vkf__record_rows(s->tape, "others", x, half, half, &others));
     const float factor = s->graph->contrastive_scale / (float)vkf__tape_at(s->tape, texts)->cols;
-    return vkf__state_product(s->tape, "cosines", texts, others, factor, out_logits);
+    return vkf__record_product(s->tape, "cosines", texts, others, factor, out_logits);
 }
 
-vkf_status vkf__state_logits(vkf__statement *s, vkf__value x, vkf__value *out_logits)
+vkf_status vkf__record_logits(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     if (s->graph->contrastive_scale != 0.0f)
         return state_cosines(s, x, out_logits);
@@ -97,7 +96,7 @@ vkf_status vkf__state_logits(vkf__statement *s, vkf__value x, vkf__value *out_lo
     return state_head(s, x, out_logits);
 }
 
-// ---- what can be stated
+// ---- what can be recorded
 
 static vkf_status refuse(const vkf__host *host, const char *what)
 {

@@ -8,7 +8,7 @@
 #include "base/edit_distance.h"
 #include "base/size.h"
 #include "kernel/memory_plan.h"
-#include "model/weight_names.h"
+#include "model/family/weight_names.h"
 
 #define NEAR_NAMES 3
 

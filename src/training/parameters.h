@@ -3,7 +3,7 @@
 #ifndef VKF_TRAINING_PARAMETERS_H
 #define VKF_TRAINING_PARAMETERS_H
 
-#include "model/model.h"
+#include "model/load/model.h"
 #include "op/operand.h"
 
 typedef struct vkf__parameter {

@@ -12,11 +12,10 @@
 #include "io/new_directory.h"
 #include "io/new_file.h"
 #include "io/path.h"
-#include "model/sentence_modules.h"
+#include "model/sentence/sentence_modules.h"
 #include "training/train_checkpoint.h"
 
 #define STEP "step-"
-#define REMOVED_STEP "." STEP
 #define MAX_COPIED_BYTES ((size_t)256 << 20) // of a tokenizer's file
 #define PATH_BYTES 4096
 
@@ -242,29 +241,16 @@ bool vkf__last_step(const char *root, uint64_t *out_step)
     return find_step(root, UINT64_MAX, out_step);
 }
 
-// First the directory loses its name, so that nobody finds a part of it.
-static vkf_status take_name(const vkf__host *host, const char *root, uint64_t step)
+static vkf_status remove_step(const vkf__host *host, const char *root, uint64_t step)
 {
-    vkf_status status = VKF_OK;
-    char *path = NULL, *removed = NULL;
-    VKF_TRY(vkf__step_path(host, root, step, &path));
-    for (unsigned attempt = 0; attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
-        vkf__free(host, removed);
-        removed = NULL;
-        VKF_TRY(vkf__temporary_path(host, path, REMOVED_STEP, attempt, &removed));
-        const int error = vkf__file_exists(removed) ? EEXIST : vkf__directory_rename(path, removed);
-        if (error == 0)
-            break;
-        if (error != EEXIST && error != ENOTEMPTY)
-            VKF_TRY(vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be removed: %s", path, strerror(error)));
-    }
-fail:
+    char *path = NULL;
+    VKF_RETURN_IF_ERROR(vkf__step_path(host, root, step, &path));
+    const vkf_status status = vkf__new_directory_retire(host, path);
     vkf__free(host, path);
-    vkf__free(host, removed);
     return status;
 }
 
-// Of one that was being made or removed.
+// Whether the name is that of one that was being made or removed.
 static bool is_left(const char *name)
 {
     const char *stem = name + strspn(name, "."), *end = stem + strlen(STEP);
@@ -281,7 +267,7 @@ vkf_status vkf__keep_steps(const vkf__host *host, const char *root, uint32_t mos
     uint64_t step = UINT64_MAX;
     for (uint32_t kept = 0; find_step(root, step, &step); kept++)
         if (kept >= most)
-            VKF_RETURN_IF_ERROR(take_name(host, root, step));
+            VKF_RETURN_IF_ERROR(remove_step(host, root, step));
     vkf__listing *listing = vkf__listing_open(root);
     for (const char *name; listing && (name = vkf__listing_next(listing));)
         if (is_left(name))

@@ -80,7 +80,7 @@ vkf_status vkf__tape_view(vkf__tape *tape, vkf__value of, uint32_t rows, uint32_
     return add_value(tape, &value, out_value);
 }
 
-vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const void *note, size_t note_bytes)
+vkf_status vkf__tape_record(vkf__tape *tape, const vkf__tape_node *node, const void *note, size_t note_bytes)
 {
     // Notes hold pointers, so each begins where one may lie.
     const size_t room = (note_bytes + 15) / 16 * 16;

@@ -48,8 +48,8 @@ typedef struct vkf__tape {
     bool accumulates;             // set by the owner: gradients of leaves are added to what is there
     const struct vkf__lora *lora; // set by the owner: what linear layers add; NULL: nothing
     // Set by the owner: F16 or BF16, in which linear layers read their weights and keep their inputs for the way back.
-    vkf_dtype products; // F32: neither
-    vkf__tape_value *values;      // values[v - 1]
+    vkf_dtype products;      // F32: neither
+    vkf__tape_value *values; // values[v - 1]
     size_t value_count, value_capacity;
     vkf__tape_node *nodes;
     size_t node_count, node_capacity;
@@ -69,7 +69,7 @@ VKF_MUST_CHECK vkf_status vkf__tape_leaf(vkf__tape *tape, const vkf__span *span,
                                          uint32_t rows, uint32_t cols, vkf__value *out_value);
 // Where a result lies.
 const vkf__span *vkf__tape_span(const vkf__tape *tape, vkf__value value);
-// States the gradient of a result, which going back begins with. It is only read.
+// Records the gradient of a result, which going back begins with. It is only read.
 void vkf__tape_seed(vkf__tape *tape, vkf__value value, const vkf__span *gradient);
 // Emits the gradients of all leaves.
 VKF_MUST_CHECK vkf_status vkf__tape_back(vkf__tape *tape);
@@ -82,8 +82,8 @@ VKF_MUST_CHECK vkf_status vkf__tape_result(vkf__tape *tape, uint32_t rows, uint3
 VKF_MUST_CHECK vkf_status vkf__tape_view(vkf__tape *tape, vkf__value of, uint32_t rows, uint32_t cols,
                                          vkf__value *out_value);
 // Enters a statement, whose result is wanted if any operand is. `note` (may be NULL) is copied.
-VKF_MUST_CHECK vkf_status vkf__tape_state(vkf__tape *tape, const vkf__tape_node *node, const void *note,
-                                          size_t note_bytes);
+VKF_MUST_CHECK vkf_status vkf__tape_record(vkf__tape *tape, const vkf__tape_node *node, const void *note,
+                                           size_t note_bytes);
 static inline const void *vkf__tape_note(const vkf__tape *tape, const vkf__tape_node *node)
 {
     return tape->notes + node->note;

@@ -6,8 +6,8 @@
 
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "model/finite.h"
-#include "model/weight_names.h"
+#include "model/family/weight_names.h"
+#include "model/load/finite.h"
 #include "training/train_checkpoint.h"
 
 #define VERSION 1

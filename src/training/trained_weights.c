@@ -6,10 +6,10 @@
 #include "base/system_file.h"
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "model/model_directory.h"
-#include "model/sentence_modules.h"
-#include "model/weight_resolution.h"
-#include "model/weight_upload.h"
+#include "model/load/model_directory.h"
+#include "model/load/weight_resolution.h"
+#include "model/load/weight_upload.h"
+#include "model/sentence/sentence_modules.h"
 #include "training/train_checkpoint.h"
 
 #define CHUNK_ELEMENTS (1u << 20)     // that are read from the device at once

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "base/id_order.h"
+#include "base/train/id_order.h"
 #include "kernel/memory_plan.h"
-#include "model/model_kind.h"
+#include "model/family/model_kind.h"
 
 static uint32_t moments_of(const vkf_trainer_desc *desc)
 {
@@ -32,9 +32,9 @@ static chosen chosen_by(const vkf_trainer_desc *desc)
 static vkf_status make_parameters(vkf_trainer *t, const vkf_trainer_desc *desc, bool shape)
 {
     const chosen c = chosen_by(desc);
-    VKF_RETURN_IF_ERROR(
-        shape ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
-              : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
+    VKF_RETURN_IF_ERROR(shape
+                            ? vkf__parameters_shape(t->model, c.patterns, c.count, moments_of(desc), &t->parameters)
+                            : vkf__parameters_create(t->model, c.patterns, c.count, moments_of(desc), &t->parameters));
     if (desc->lora_rank == 0)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__lora_init(desc, &t->parameters, shape, &t->lora));
@@ -167,8 +167,11 @@ static uint32_t most_rows(const vkf_trainer *t)
 {
     const vkf_model_config *config = &t->model->config;
     const vkf__weights *weights = &t->model->weights;
-    const uint32_t rows[] = {config->source_vocab, config->target_vocab, config->token_types,
-                             config->relative_buckets, weights->source.positions.shape[0],
+    const uint32_t rows[] = {config->source_vocab,
+                             config->target_vocab,
+                             config->token_types,
+                             config->relative_buckets,
+                             weights->source.positions.shape[0],
                              weights->target.positions.shape[0]};
     uint32_t most = 1;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -39,11 +39,11 @@ struct vkf_trainer {
     size_t pass_parts;
     vkf_buffer *inputs, *constants, *results, *arena;
     uint64_t inputs_bytes, constants_bytes, results_bytes, arena_bytes;
-    uint32_t *id_scratch;      // (rows of the largest table) of vkf__id_order()
+    uint32_t *id_scratch; // (rows of the largest table) of vkf__id_order()
     // What is made for the device is made in memory that the host reads and writes fast, and then copied.
-    int32_t *token_scratch; // (most tokens of a side)
-    int32_t *list_scratch;  // as long as the lists of so many
-    vkf__exchange *exchange;   // with the trainers that share the steps; NULL: there are none
+    int32_t *token_scratch;  // (most tokens of a side)
+    int32_t *list_scratch;   // as long as the lists of so many
+    vkf__exchange *exchange; // with the trainers that share the steps; NULL: there are none
 };
 
 // trainer.c ----------------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ VKF_MUST_CHECK vkf_status vkf__trainer_create(vkf_model *model, const vkf_traine
                                               vkf_trainer **out_trainer);
 VKF_MUST_CHECK vkf_status vkf__trainer_plan(vkf_model *model, const vkf_trainer_desc *desc, vkf_memory_plan *out_plan);
 void vkf__trainer_free(vkf_trainer *trainer);
-// Of what trainers that share steps draw each has other numbers.
+// Each of the trainers that share steps draws other numbers.
 void vkf__trainer_seed(vkf_trainer *trainer);
 
 // trainer_inputs.c ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Emits the recordings of a trainer.
-#include "op/clip.h"
-#include "op/optimiser.h"
-#include "op/total.h"
+#include "op/train/clip.h"
+#include "op/train/optimiser.h"
+#include "op/train/total.h"
 #include "training/trainer.h"
 
 // Where the sum of squares of a range goes; behind the last, what tells whether the loss is finite.
@@ -33,7 +33,7 @@ vkf_status vkf__emit_pass(vkf__work *work, const void *args)
     graph.choices = (vkf__span){0};
     vkf__tape_begin(&t->tape, work);
     t->tape.accumulates = true;
-    VKF_RETURN_IF_ERROR(vkf__state_model(&t->tape, &graph, &pass->sizes, &losses));
+    VKF_RETURN_IF_ERROR(vkf__record_model(&t->tape, &graph, &pass->sizes, &losses));
     VKF_RETURN_IF_ERROR(emit_loss(t, work, losses));
     return vkf__tape_back(&t->tape);
 }
@@ -53,7 +53,7 @@ vkf_status vkf__emit_evaluation(vkf__work *work, const void *args)
     graph.loss.smoothing = 0;
     vkf__tape_begin(&t->tape, work);
     t->tape.lora = lora.count > 0 ? &lora : NULL;
-    vkf_status status = vkf__state_model(&t->tape, &graph, &pass->sizes, &losses);
+    vkf_status status = vkf__record_model(&t->tape, &graph, &pass->sizes, &losses);
     t->tape.lora = lora.count > 0 ? &t->lora : NULL; // the copy does not outlive this
     VKF_RETURN_IF_ERROR(status);
     return emit_loss(t, work, losses);

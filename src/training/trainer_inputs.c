@@ -1,14 +1,14 @@
 // Where a trainer's batches, constants and results lie, and how they get there.
 #include <string.h>
 
-#include "base/id_order.h"
 #include "base/size.h"
-#include "model/model_kind.h"
-#include "model/relative_bias.h"
-#include "model/rotary_rows.h"
-#include "model/session.h"
-#include "model/sinusoids.h"
-#include "op/cross_entropy.h"
+#include "base/train/id_order.h"
+#include "model/family/model_kind.h"
+#include "model/family/relative_bias.h"
+#include "model/family/rotary_rows.h"
+#include "model/family/sinusoids.h"
+#include "model/session/session_layout.h"
+#include "op/train/cross_entropy.h"
 #include "training/trainer.h"
 
 vkf__graph_sizes vkf__trainer_max_sizes(const vkf_trainer *t)
@@ -63,8 +63,7 @@ static void lay_out_inputs(vkf_trainer *t, pieces *p)
         if (config->positions == VKF_POSITIONS_LEARNED)
             in->positions[side] = take_ids(p, 0, tokens, positions[side]->shape[0]);
         if (config->relative_buckets > 0)
-            in->distances[side] =
-                take_ids(p, 2 * most.len[side] - 1, 2 * most.len[side] - 1, config->relative_buckets);
+            in->distances[side] = take_ids(p, 2 * most.len[side] - 1, 2 * most.len[side] - 1, config->relative_buckets);
     }
     if (most.len[VKF_SIDE_SOURCE] > 0)
         in->source_lengths = take(p, VKF_DTYPE_I32, most.batch);
@@ -195,9 +194,8 @@ static vkf_status check_lengths(const check *c, const vkf_train_batch *batch)
 {
     for (uint32_t i = 0; batch->source_lengths && i < batch->batch; i++)
         if (batch->source_lengths[i] < 1 || (uint32_t)batch->source_lengths[i] > batch->source_len)
-            return vkf__fail(c->host, VKF_ERROR_INVALID_ARGUMENT,
-                             "%s: source_lengths[%u] is %d, and source_len is %u", c->function, i,
-                             (int)batch->source_lengths[i], batch->source_len);
+            return vkf__fail(c->host, VKF_ERROR_INVALID_ARGUMENT, "%s: source_lengths[%u] is %d, and source_len is %u",
+                             c->function, i, (int)batch->source_lengths[i], batch->source_len);
     return VKF_OK;
 }
 
@@ -212,8 +210,7 @@ static vkf_status check_sizes(const vkf_trainer *t, const check *c, const vkf_tr
         return vkf__fail(c->host, VKF_ERROR_TOO_LARGE,
                          "%s: a batch of %u with %u source and %u target positions, and the trainer was made for %u, "
                          "%u and %u",
-                         c->function, batch->batch, sizes->len[0], sizes->len[1], most.batch, most.len[0],
-                         most.len[1]);
+                         c->function, batch->batch, sizes->len[0], sizes->len[1], most.batch, most.len[0], most.len[1]);
     if (t->graph.contrastive_scale != 0.0f && batch->batch % 2 != 0)
         return vkf__fail(c->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u sentences are no pairs", c->function,
                          batch->batch);

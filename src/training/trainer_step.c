@@ -83,8 +83,8 @@ static vkf_status run_passes(vkf_trainer *t, const vkf_train_batch *batches, uin
         if (last && t->exchange)
             VKF_RETURN_IF_ERROR(run_shared(t, any));
         else if (any)
-            VKF_RETURN_IF_ERROR(vkf__recording_run(
-                &t->pass_and_update, last ? t->pass_and_update.count : t->pass_parts, &t->submission));
+            VKF_RETURN_IF_ERROR(vkf__recording_run(&t->pass_and_update, last ? t->pass_and_update.count : t->pass_parts,
+                                                   &t->submission));
     }
     return VKF_OK;
 }

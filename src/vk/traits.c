@@ -48,7 +48,7 @@ static uint32_t usual_cores(vkf_device_type type)
 // has most of that, and no more is asked for, because old ones among them have few registers.
 static uint32_t core_bytes_in_flight(vkf_device_type type)
 {
-    return type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 4 * 1024;
+    return type == VKF_DEVICE_TYPE_CPU ? 0 : type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 4 * 1024;
 }
 
 enum { AMD = 0x1002, APPLE = 0x106b, INTEL = 0x8086, NVIDIA = 0x10de, ARM = 0x13b5, QUALCOMM = 0x5143 };
@@ -159,6 +159,8 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,
         .core_bytes_in_flight = core_bytes_in_flight(caps->type),
+        .spills_to_cache = processor,
+        .prefers_large_workgroups = processor,
         .prefers_halves =
             !processor && caps->storage_16bit && (caps->matrix.cooperative_matrix || caps->shader_float16),
         .rows_by_class = !processor,

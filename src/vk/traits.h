@@ -24,15 +24,20 @@ typedef struct vkf__traits {
     bool dots_outrun_matrices;
     // Products of halves whose short runs are summed in f16 are faster than those of floats, without matrices.
     bool halves_outrun_floats;
-    // Of 32 bits, that an invocation's sums and what they are made of may take: 64 (16 sums), 96, 128 or more.
+    // 32-bit registers that an invocation's sums and what they are made of may take: 64 (16 sums), 96, 128 or more.
     uint32_t registers;
     // Matrices of halves multiply at a higher rate with sums in f16 than with sums in f32.
     bool matrices_prefer_half_sums;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;
-    // What a core has to wait for at once to take its part of the memory's bandwidth, which no driver tells.
+    // What a core has to wait for at once to take its part of the memory's bandwidth, which no driver tells. 0: a
+    // processor fetches ahead by itself.
     uint32_t core_bytes_in_flight;
+    // What does not fit into registers goes to a processor's cache, and costs little.
+    bool spills_to_cache;
+    // Workgroups of a thousand invocations take less time than more of a hundred, as on processors.
+    bool prefers_large_workgroups;
     // Models in 16 bits are faster in 16 bits: the device stores them, and multiplies them by matrices or one by one.
     bool prefers_halves;
     // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's

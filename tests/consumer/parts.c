@@ -72,8 +72,7 @@ int main(void)
     vkf_device_description *description = NULL;
     uint32_t left_out = 0;
     if (!vkf_has_part(VKF_PART_CORE) || vkf_has_part(VKF_PART_MODELS) || vkf_has_part(VKF_PART_TEXT) ||
-        vkf_has_part(VKF_PART_TRAIN) ||
-        vkf_has_part((vkf_part)99)) {
+        vkf_has_part(VKF_PART_TRAIN) || vkf_has_part((vkf_part)99)) {
         printf("FAIL vkf_has_part() does not tell what this library has\n");
         return EXIT_FAILURE;
     }

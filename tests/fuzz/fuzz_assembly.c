@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "shaders/loop_output.h"
+#include "lab/shaders/loop_output.h"
 
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("BB0:\n\ts_waitcnt vmcnt(1) ; bf8907f7\nBB1:\n\tbuffer_load_b128 v[4:7], v6, s[44:47], 0 offen\n"

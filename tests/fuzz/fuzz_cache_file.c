@@ -5,7 +5,7 @@
 #include "../unit/recording_host.h"
 #include "base/hash.h"
 #include "fuzz.h"
-#include "model/cache_file.h"
+#include "model/session/cache_file.h"
 
 enum { ROWS = 3, LEN = 8, HASH_BYTES = 8 };
 

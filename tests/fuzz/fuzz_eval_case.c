@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "../unit/scratch_directory.h"
-#include "eval/eval_kinds.h"
 #include "fixture.h"
 #include "fuzz.h"
+#include "lab/eval/eval_kinds.h"
 
 #define GOLDEN VKF_TEST_SOURCE_DIR "/tests/golden/"
 #define MAX_FILE_BYTES (1 << 18)

@@ -11,14 +11,15 @@
 #include "fuzz.h"
 #include "io/checkpoint.h"
 #include "io/safetensors.h"
-#include "model/adapter.h"
-#include "model/family.h"
-#include "model/model_directory.h"
-#include "model/rotary_rows.h"
-#include "model/sentence_settings.h"
-#include "model/sentence_text.h"
-#include "model/tokenizer_config.h"
-#include "model/weight_blocks.h"
+#include "model/family/config_file.h"
+#include "model/family/family.h"
+#include "model/family/rotary_rows.h"
+#include "model/load/adapter.h"
+#include "model/load/model_directory.h"
+#include "model/load/weight_blocks.h"
+#include "model/sentence/sentence_settings.h"
+#include "model/sentence/sentence_text.h"
+#include "model/text/tokenizer_config.h"
 
 #define BLOCK_ROWS VKF_BLOCK_PANEL
 

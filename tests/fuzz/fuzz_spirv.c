@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "shaders/spirv.h"
+#include "lab/shaders/spirv.h"
 #include "support/embedded_words.h"
 
 #define MAX_MODULES 1024

@@ -6,9 +6,9 @@
 #include "../unit/recording_host.h"
 #include "fuzz.h"
 #include "io/json_file.h"
-#include "model/config.h"
-#include "model/family.h"
-#include "model/id_check.h"
+#include "model/family/config.h"
+#include "model/family/families.h"
+#include "model/text/id_check.h"
 
 #define DIVIDED "\x1e"
 #define VOCABULARY "\"vocab\":{\"[UNK]\":0,\"a\":1,\"rain\":2,\"##s\":3,\"[SEP]\":4}"

@@ -13,7 +13,9 @@
 
 #include "base/clock.h"
 #include "fixture.h"
-#include "model/session.h"
+#include "model/session/session.h"
+#include "model/session/session_classes.h"
+#include "model/session/session_flight.h"
 #include "model_files.h"
 
 enum { SOURCE_LEN = 16, TARGET_LEN = 64, TURN = 32 };

@@ -102,7 +102,7 @@ static void run_free(attention_run *run)
 static void run_expect(const attention_case *c, const vkf_test_attention_params *params, attention_run *run)
 {
     const vkf_test_attention_dims dims = dims_of(c);
-    vkf__ref_attention_desc reference = {
+    vkf_ref_attention_desc reference = {
         .batch = run->sizes.batch,
         .q_len = run->sizes.query_len,
         .k_len = c->self ? run->sizes.query_len : run->sizes.key_len,

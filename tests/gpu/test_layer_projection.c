@@ -52,7 +52,7 @@ static void assert_products(const projection_case *c, const vkf_layer *layer)
 static float *expect(const vkf_test_attention_params *params, const vkf_test_attention_dims *dims, const float *query)
 {
     float *out = vkf_test_floats((size_t)BATCH * LENGTH * dims->embed_dim);
-    vkf__ref_attention_desc reference = {
+    vkf_ref_attention_desc reference = {
         .batch = BATCH,
         .q_len = LENGTH,
         .k_len = LENGTH,

@@ -148,7 +148,7 @@ static void run_free(layer_run *run)
 
 static void normalise(const layer_run *run, int index, const float *x, float *out)
 {
-    vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+    vkf_ref_layer_norm(&(vkf_ref_layer_norm_desc){
         .rows = run->sizes.batch * run->sizes.query_len,
         .dim = run->c->d_model,
         .x = x,
@@ -163,7 +163,7 @@ static void attend(const layer_run *run, bool cross, const float *query, float *
 {
     const layer_case *c = run->c;
     const vkf_test_attention_dims dims = dims_of(c);
-    vkf__ref_attention_desc desc = {
+    vkf_ref_attention_desc desc = {
         .batch = run->sizes.batch,
         .q_len = run->sizes.query_len,
         .k_len = cross ? run->sizes.key_len : run->sizes.query_len,
@@ -185,27 +185,27 @@ static void feed_forward(const layer_run *run, const float *x, float *out)
     const layer_case *c = run->c;
     const uint32_t rows = run->sizes.batch * run->sizes.query_len;
     float *hidden = vkf_test_floats((size_t)rows * c->dim_feedforward);
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){.m = rows,
-                                        .n = c->dim_feedforward,
-                                        .k = c->d_model,
-                                        .batch = 1,
-                                        .a = x,
-                                        .b = run->p->weight1->values,
-                                        .bias = vkf_test_values_of(run->p->bias1),
-                                        .out = hidden,
-                                        .transpose_b = true,
-                                        .alpha = 1,
-                                        .activation = c->activation ? c->activation : VKF_ACTIVATION_RELU});
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){.m = rows,
-                                        .n = c->d_model,
-                                        .k = c->dim_feedforward,
-                                        .batch = 1,
-                                        .a = hidden,
-                                        .b = run->p->weight2->values,
-                                        .bias = vkf_test_values_of(run->p->bias2),
-                                        .out = out,
-                                        .transpose_b = true,
-                                        .alpha = 1});
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){.m = rows,
+                                      .n = c->dim_feedforward,
+                                      .k = c->d_model,
+                                      .batch = 1,
+                                      .a = x,
+                                      .b = run->p->weight1->values,
+                                      .bias = vkf_test_values_of(run->p->bias1),
+                                      .out = hidden,
+                                      .transpose_b = true,
+                                      .alpha = 1,
+                                      .activation = c->activation ? c->activation : VKF_ACTIVATION_RELU});
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){.m = rows,
+                                      .n = c->d_model,
+                                      .k = c->dim_feedforward,
+                                      .batch = 1,
+                                      .a = hidden,
+                                      .b = run->p->weight2->values,
+                                      .bias = vkf_test_values_of(run->p->bias2),
+                                      .out = out,
+                                      .transpose_b = true,
+                                      .alpha = 1});
     free(hidden);
 }
 

@@ -10,8 +10,8 @@
 #include "kernel/context.h"
 #include "op/attention.h"
 #include "op/run_once.h"
-#include "reference/reference.h"
 #include "support/op_fixture.h"
+#include "support/reference.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
 #define F VKF_DTYPE_F32
@@ -111,7 +111,7 @@ static float *copy_of(const vkf_test_operand *x)
 static void rotate(const fresh_case *c, const operands *o, uint32_t heads, uint32_t from, size_t out_first,
                    size_t out_batch, size_t out_row, float *out)
 {
-    vkf__ref_rotary(&(vkf__ref_rotary_desc){
+    vkf_ref_rotary(&(vkf_ref_rotary_desc){
         .batch = c->batch,
         .len = c->q_len,
         .heads = heads,
@@ -147,9 +147,9 @@ static void check_caches(vkf_test_ops *ops, const fresh_case *c, const operands 
     free(v);
 }
 
-static vkf__ref_layout layout_of(const vkf__heads_span *x)
+static vkf_ref_layout layout_of(const vkf__heads_span *x)
 {
-    return (vkf__ref_layout){.row = x->row_stride, .outer = x->batch_stride, .inner = x->head_stride};
+    return (vkf_ref_layout){.row = x->row_stride, .outer = x->batch_stride, .inner = x->head_stride};
 }
 
 static float *expect(const fresh_case *c, const operands *o, const vkf__attention_args *args)
@@ -157,7 +157,7 @@ static float *expect(const fresh_case *c, const operands *o, const vkf__attentio
     float *q = copy_of(o->qkv), *out = copy_of(o->out);
     float *weights = vkf_test_floats((size_t)c->batch * c->heads * c->q_len * args->k_len);
     rotate(c, o, c->heads, 0, 0, (size_t)c->q_len * row_of(c), row_of(c), q);
-    vkf__ref_sdpa(&(vkf__ref_sdpa_desc){
+    vkf_ref_sdpa(&(vkf_ref_sdpa_desc){
         .softmax = {.batch = c->batch,
                     .heads = c->heads,
                     .q_len = c->q_len,

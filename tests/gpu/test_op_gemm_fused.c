@@ -15,9 +15,9 @@
 #include "base/elements.h"
 #include "op/gemm_fused.h"
 #include "op/run_once.h"
-#include "reference/reference.h"
 #include "support/block_weight.h"
 #include "support/op_fixture.h"
+#include "support/reference.h"
 
 #define EPS 1e-5f
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
@@ -105,7 +105,7 @@ static float *expect(const fused_case *c, const operands *o)
     for (size_t i = 0; i < (size_t)m * c->k; i++)
         rows[i] = o->a->values[i];
     if (o->weight.values)
-        vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+        vkf_ref_layer_norm(&(vkf_ref_layer_norm_desc){
             .rows = m,
             .dim = c->k,
             .x = rows,
@@ -115,7 +115,7 @@ static float *expect(const fused_case *c, const operands *o)
             .eps = EPS,
             .rms = !c->layer,
         });
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){
         .m = m,
         .n = c->n,
         .k = c->k,
@@ -131,7 +131,7 @@ static float *expect(const fused_case *c, const operands *o)
     if (c->fusion == NORMED)
         return product;
     float *expected = vkf_test_floats((size_t)m * c->n / 2);
-    vkf__ref_gate(m, c->n / 2, VKF_ACTIVATION_SILU, product, expected);
+    vkf_ref_gate(m, c->n / 2, VKF_ACTIVATION_SILU, product, expected);
     free(product);
     return expected;
 }

@@ -5,8 +5,9 @@
 
 #include "op/gemm.h"
 #include "op/run_once.h"
-#include "reference/reference.h"
 #include "support/op_fixture.h"
+#include "support/reference.h"
+#include "support/taken_kernel.h"
 
 // Small ones: what is unrolled takes old compilers seconds.
 static const char *const VARIANTS[] = {"gemm_address.f32_f32_f32/64x16", "gemm_address.f32_f32_f32/8x32x16"};
@@ -58,7 +59,7 @@ static product make(vkf_test_ops *ops, const rows_case *c)
 static float *expect(const rows_case *c, const product *p)
 {
     float *expected = vkf_test_floats(p->d->count);
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){
         .m = c->m,
         .n = c->n,
         .k = c->k,
@@ -104,9 +105,10 @@ static void check(vkf_test_ops *ops, const rows_case *c, uint32_t dispatches)
 
 static void check_all(void **state, const rows_case *cases, size_t count, uint32_t dispatches)
 {
-    (void)vkf_test_ops_of(state);
+    const vkf_test_ops *device = vkf_test_ops_of(state);
     for (size_t v = 0; v < COUNT_OF(VARIANTS); v++) {
         vkf_test_ops ops;
+        vkf_test_skip_unless_supported(device->gpu.context, VARIANTS[v]);
         if (!vkf_test_ops_open_variant(&ops, VARIANTS[v]))
             skip();
         ops.aligned = true;

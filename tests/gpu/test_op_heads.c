@@ -1,12 +1,8 @@
-// Operators that move elements: heads split and merged, copies between the storage types, and the strided copy and
-// head mean that layers compose. All but the mean and the scaled sums are exact.
+// Operators that move elements: heads split and merged, and copies between the storage types. All are exact.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/copy.h"
-#include "op/run_once.h"
-#include "reference/reference.h"
 #include "support/op_fixture.h"
 
 static const uint32_t HEAD_SHAPES[][4] = {
@@ -21,7 +17,10 @@ static void run_heads(vkf_test_ops *ops, vkf_dtype dtype, const uint32_t *s, boo
     vkf_test_operand *x = vkf_test_normal(ops, dtype, 0, 1, SHAPE(s[0], rows, cols, s[3]));
     vkf_test_operand *out = vkf_test_output(ops, dtype, SHAPE(s[0], cols, rows, s[3]));
     float *expected = vkf_test_floats(x->count);
-    vkf__ref_permute(s[0], rows, cols, s[3], x->values, expected);
+    for (size_t i = 0; i < x->count; i++) {
+        const size_t depth = i % s[3], row = i / s[3] % rows, col = i / s[3] / rows % cols, b = i / s[3] / rows / cols;
+        expected[i] = x->values[((b * rows + row) * cols + col) * s[3] + depth];
+    }
     vkf_status status = merge ? vkf_merge_heads(ops->gpu.context, &x->tensor, &out->tensor)
                               : vkf_split_heads(ops->gpu.context, &x->tensor, &out->tensor);
     vkf_test_assert_ok(ops, status, "heads");
@@ -118,98 +117,15 @@ static void test_copy_to_half_rounds_to_nearest_even(void **state)
     assert_close(out->values, expected, COUNT, 0, 0, vkf_test_label(&ops->gpu, "f32 to f16"));
 }
 
-static vkf_status emit_copy(vkf__work *work, const void *args)
-{
-    return vkf__emit_copy(work, args);
-}
-
-static vkf_status emit_head_mean(vkf__work *work, const void *args)
-{
-    return vkf__emit_head_mean(work, args);
-}
-
-// out[o, r, c] = alpha x + beta out: rows of 5 out of rows of 7, into rows of 6 after 4 elements; or one row for all.
-static void run_strided(vkf_test_ops *ops, vkf_dtype dtype, float alpha, float beta, bool broadcast)
-{
-    vkf_test_operand *x = vkf_test_integers(ops, dtype, -9, 9, SHAPE(2, 3, 7));
-    vkf_test_operand *out = vkf_test_integers(ops, dtype, -9, 9, SHAPE(4 + 2 * 3 * 6));
-    float *expected = vkf_test_floats(out->count);
-    memcpy(expected, out->values, out->count * sizeof *expected);
-    const vkf__copy_args args = {.label = "copy",
-                                 .x = vkf__span_of(&x->tensor),
-                                 .out = vkf__span_of(&out->tensor),
-                                 .outer = 2,
-                                 .rows = 3,
-                                 .cols = 5,
-                                 .x_outer = broadcast ? 0 : 21,
-                                 .x_row = broadcast ? 0 : 7,
-                                 .out_first = 4,
-                                 .out_outer = 18,
-                                 .out_row = 6,
-                                 .alpha = alpha,
-                                 .beta = beta};
-    for (uint32_t i = 0; i < 2 * 3 * 5; i++) {
-        uint32_t o = i / 15, r = i / 5 % 3, c = i % 5, to = 4 + o * 18 + r * 6 + c;
-        expected[to] = alpha * x->values[o * args.x_outer + r * args.x_row + c] + beta * expected[to];
-    }
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "copy", emit_copy, &args), "copy");
-    vkf_test_download(ops, out);
-    assert_close(out->values, expected, out->count, 0, 0,
-                 vkf_test_label(&ops->gpu, "strided copy %s, alpha %g, beta %g", vkf_dtype_name(dtype), (double)alpha,
-                                (double)beta));
-    free(expected);
-    vkf_test_ops_reset(ops);
-}
-
-static void test_strided_copy(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const float factors[][2] = {{1, 0}, {2, 0}, {0, 0}, {0, 3}, {-1, 1}, {0.5f, -2}};
-    for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
-        for (size_t i = 0; i < COUNT_OF(factors); i++) {
-            run_strided(ops, (vkf_dtype)dtype, factors[i][0], factors[i][1], false);
-            run_strided(ops, (vkf_dtype)dtype, factors[i][0], factors[i][1], true);
-        }
-    }
-}
-
-// Sums of at most 12 weights: 1e-6.
-static void test_head_mean(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const uint32_t shapes[][3] = {{1, 1, 1}, {2, 3, 35}, {3, 12, 129}, {1, 8, 1000}}; // (B, H, plane)
-    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
-        const uint32_t batch = shapes[i][0], heads = shapes[i][1], plane = shapes[i][2];
-        vkf_test_operand *x = vkf_test_uniform(ops, VKF_DTYPE_F32, 0, 1, SHAPE(batch, heads, plane));
-        vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(batch, plane));
-        float *expected = vkf_test_floats(out->count);
-        for (uint32_t at = 0; at < batch * plane; at++)
-            for (uint32_t h = 0; h < heads; h++)
-                expected[at] += x->values[(at / plane * heads + h) * plane + at % plane] / (float)heads;
-        const vkf__head_mean_args args = {.label = "mean",
-                                          .x = vkf__span_of(&x->tensor),
-                                          .out = vkf__span_of(&out->tensor),
-                                          .batch = batch,
-                                          .heads = heads,
-                                          .plane = plane};
-        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "mean", emit_head_mean, &args), "head mean");
-        vkf_test_download(ops, out);
-        assert_close(out->values, expected, out->count, 1e-6, 0, vkf_test_label(&ops->gpu, "head mean %zu", i));
-        free(expected);
-        vkf_test_ops_reset(ops);
-    }
-}
-
 #define TESTS                                                                                \
     VKF_OPS_TEST(test_heads_are_moved_exactly), VKF_OPS_TEST(test_copy_keeps_every_element), \
         VKF_OPS_TEST(test_copy_from_half_is_exact_for_every_half),                           \
-        VKF_OPS_TEST(test_copy_to_half_rounds_to_nearest_even), VKF_OPS_TEST(test_strided_copy)
+        VKF_OPS_TEST(test_copy_to_half_rounds_to_nearest_even)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TESTS, VKF_OPS_TEST(test_head_mean)};
-    const struct CMUnitTest packed[] = {TESTS};
+    const struct CMUnitTest tests[] = {TESTS};
     int failed = cmocka_run_group_tests_name("op_heads", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
-    failed += cmocka_run_group_tests_name("op_heads packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
+    failed += cmocka_run_group_tests_name("op_heads packed", tests, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

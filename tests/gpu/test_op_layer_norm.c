@@ -1,14 +1,13 @@
 // vkf_layer_norm() against the reference, LayerNorm and RMSNorm, with and without residuals, in both storage types.
 //
-// Bounds. f32: 1e-5 absolute and relative; the mean of offset data is the one thing that loses more, see there. f16:
-// the result's rounding, 2^-11 relative. Where a stage binds four buffers, x + residual (or LN(x)) passes through the
-// output and is rounded there once more: its values are below 8 in these tests, so 2^-11 * 8 absolute, divided by a
-// deviation of about 1.4.
+// Bounds. f32: 1e-5 absolute and relative. f16: the result's rounding, 2^-11 relative. Where a stage binds four
+// buffers, x + residual (or LN(x)) passes through the output and is rounded there once more: its values are below 8 in
+// these tests, so 2^-11 * 8 absolute, divided by a deviation of about 1.4.
 #include <math.h>
 #include <stdlib.h>
 
-#include "reference/reference.h"
 #include "support/op_fixture.h"
+#include "support/reference.h"
 
 typedef struct norm_case {
     uint32_t rows, dim;
@@ -47,7 +46,7 @@ static float eps_of(const norm_case *c)
 static float *expect(const norm_case *c, const norm_operands *o)
 {
     float *expected = vkf_test_floats(o->out->count);
-    vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+    vkf_ref_layer_norm(&(vkf_ref_layer_norm_desc){
         .rows = c->rows,
         .dim = c->dim,
         .x = o->x->values,
@@ -102,35 +101,6 @@ static void run(vkf_test_ops *ops, const norm_case *c)
     rms.rms = true;
     run_one(ops, c);
     run_one(ops, &rms);
-}
-
-// Around the workgroups of 16, 64 and 256 invocations, which take 8 columns each per iteration.
-static const uint32_t DIMS[] = {1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 2049};
-
-static void test_layer_norm_dims(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    for (size_t i = 0; i < COUNT_OF(DIMS); i++)
-        run(ops, &(norm_case){.rows = 1 + (uint32_t)i % 4,
-                              .dim = DIMS[i],
-                              .weight = true,
-                              .bias = true,
-                              .eps = 1e-5f,
-                              .in_place = i % 2});
-}
-
-static void test_layer_norm_half_dims(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    for (size_t i = 0; i < COUNT_OF(DIMS); i++)
-        run(ops, &(norm_case){.rows = 3,
-                              .dim = DIMS[i],
-                              .dtype = VKF_DTYPE_F16,
-                              .weight_dtype = VKF_DTYPE_F16,
-                              .weight = true,
-                              .bias = true,
-                              .eps = 1e-5f,
-                              .in_place = i % 2});
 }
 
 static void test_layer_norm_of_100000(void **state)
@@ -195,23 +165,6 @@ static void test_rms_norm_zero_rows(void **state)
     }
 }
 
-// E[x^2] - E[x]^2 would have nothing left here. At a mean of 10,000 neighbouring floats are 1e-3 apart: the values are
-// coarse, but exact, and their differences from the mean are too. A sum with a residual is rounded, by up to 5e-4.
-static void test_layer_norm_offset_data(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const float means[] = {100, -1000, 1e4f};
-    static const uint32_t dims[] = {37, 512, 1500};
-    for (size_t i = 0; i < COUNT_OF(means); i++)
-        for (size_t d = 0; d < COUNT_OF(dims); d++)
-            for (int order = 0; order < 2; order++) {
-                const norm_case c = {
-                    .rows = 2, .dim = dims[d], .mean = means[i], .eps = 1e-5f, .order = (vkf_residual_order)order};
-                const norm_operands o = make_operands(ops, &c);
-                check(ops, &c, &o, order == 0 ? 1e-5 : 5e-4, 1e-5);
-            }
-}
-
 // Large and tiny values: squares stay within float32 as long as they lie within +-1e18.
 static void test_layer_norm_magnitudes(void **state)
 {
@@ -227,33 +180,15 @@ static void test_layer_norm_magnitudes(void **state)
     }
 }
 
-static void test_layer_norm_nan_stays_in_its_row(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    for (int rms = 0; rms < 2; rms++) {
-        const norm_case c = {.rows = 4, .dim = 19, .eps = 1e-5f, .rms = rms};
-        const norm_operands o = make_operands(ops, &c);
-        o.x->values[19 + 3] = NAN;
-        o.x->values[3 * 19 + 18] = INFINITY;
-        vkf_test_upload(ops, o.x);
-        check(ops, &c, &o, 1e-5, 1e-5);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_layer_norm_dims),       VKF_OPS_TEST(test_layer_norm_half_dims),
-        VKF_OPS_TEST(test_layer_norm_of_100000),  VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
-        VKF_OPS_TEST(test_layer_norm_eps),        VKF_OPS_TEST(test_layer_norm_constant_rows),
-        VKF_OPS_TEST(test_rms_norm_zero_rows),    VKF_OPS_TEST(test_layer_norm_offset_data),
-        VKF_OPS_TEST(test_layer_norm_magnitudes), VKF_OPS_TEST(test_layer_norm_nan_stays_in_its_row),
+        VKF_OPS_TEST(test_layer_norm_of_100000), VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
+        VKF_OPS_TEST(test_layer_norm_eps),       VKF_OPS_TEST(test_layer_norm_constant_rows),
+        VKF_OPS_TEST(test_rms_norm_zero_rows),   VKF_OPS_TEST(test_layer_norm_magnitudes),
     };
     // Without 16-bit storage: what touches half storage.
-    const struct CMUnitTest packed[] = {
-        VKF_OPS_TEST(test_layer_norm_half_dims),
-        VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
-    };
+    const struct CMUnitTest packed[] = {VKF_OPS_TEST(test_layer_norm_parameters_and_residuals)};
     int failed = cmocka_run_group_tests_name("op_layer_norm", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
     failed +=
         cmocka_run_group_tests_name("op_layer_norm packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);

@@ -3,7 +3,6 @@
 // bit of it.
 #include <stdlib.h>
 
-#include "reference/reference.h"
 #include "support/gemm_case.h"
 
 static const char *const SMALL_RANGE[] = {"maxStorageBufferRange=65536"};

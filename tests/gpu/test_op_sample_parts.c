@@ -8,6 +8,7 @@
 #include "op/run_once.h"
 #include "op/sample.h"
 #include "support/op_fixture.h"
+#include "support/taken_kernel.h"
 
 #define WHOLE "sample.f32/row256"
 #define PARTS "sample_parts.f32/parts256"
@@ -38,7 +39,7 @@ static vkf_status emit(vkf__work *work, const void *args)
 // Both contexts have a driver's own subgroups and limits; a device may lack workgroups of 256.
 static void open_pair(void **state, pair *out)
 {
-    (void)vkf_test_ops_of(state);
+    vkf_test_skip_unless_supported(vkf_test_ops_of(state)->gpu.context, PARTS);
     out->open = vkf_test_ops_open_variant(&out->whole, WHOLE);
     out->open = vkf_test_ops_open_variant(&out->parts, PARTS) && out->open;
     assert_true(out->open);

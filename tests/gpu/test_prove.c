@@ -9,7 +9,7 @@
 #include "layer/layer.h"
 #include "op/layer_norm.h"
 #include "op/run_once.h"
-#include "op/softmax.h"
+#include "op/train/total.h"
 #include "prove/self_test.h"
 
 enum { BATCH = 2, LEN = 40, DIM = 64, HEADS = 4 };
@@ -275,15 +275,15 @@ enum { ROWS = 3, COLS = 33 };
 static vkf_status emit_two(vkf__work *work, const void *args)
 {
     const vkf__span x = *(const vkf__span *)args;
-    const vkf__softmax_args softmax = {
-        .label = "softmax", .x = x, .out = x, .batch = 1, .heads = 1, .q_len = ROWS, .k_len = COLS, .scale = 1};
+    const vkf__total_args total = {
+        .label = "total", .x = x, .out = vkf__span_part(&x, COLS, 1), .count = COLS, .squares = true, .factor = 1};
     const vkf__layer_norm_args norm = {.label = "norm", .x = x, .out = x, .rows = ROWS, .dim = COLS, .eps = 1e-5f};
     VKF_RETURN_IF_ERROR(vkf__emit_layer_norm(work, &norm));
-    return vkf__emit_softmax(work, &softmax);
+    return vkf__emit_total(work, &total);
 }
 
-// So does what proves a plan, for the plan and all of its tests at once: what softmax is tested with, which has no
-// masks in the plan, is there before the norm's test runs.
+// So does what proves a plan, for the plan and all of its tests at once: what squares are tested with, the sum of
+// several parts, which this plan has not, is there before the norm's test runs.
 static void test_plan_and_tests_compile_in_one_batch(void **state)
 {
     float values[ROWS * COLS] = {0};

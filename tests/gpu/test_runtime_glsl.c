@@ -8,8 +8,8 @@
 #include "glsl_compiler.h"
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
+#include "lab/shaders/spirv.h"
 #include "shader_copy.h"
-#include "shaders/spirv.h"
 
 // A context with the shaders of `directory`.
 static void open_with(vkf_test_gpu *gpu, const char *directory)

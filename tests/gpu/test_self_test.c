@@ -5,7 +5,7 @@
 #include "heard.h"
 #include "kernel/context.h"
 #include "prove/self_test.h"
-#include "prove/self_test_bed.h"
+#include "prove/self_test_fixture.h"
 
 // Of products a smaller tile is the better one: some drivers compile the largest on matrices for thirteen seconds. Of
 // other kernels the first config is what most problems get.

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/id_order.h"
-#include "model/relative_bias.h"
+#include "base/philox.h"
+#include "base/train/id_order.h"
+#include "model/family/relative_bias.h"
 #include "op/copy.h"
 #include "op/run_once.h"
-#include "reference/reference.h"
+#include "op/train/dropout.h"
 #include "support/op_fixture.h"
 #include "support/run_resized.h"
-#include "training/statements.h"
+#include "training/records.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
 #define SEED 0x123456789abcdefull
@@ -42,9 +43,9 @@ static const vkf__dropout_state dropouts[] = {{0.25f, SEED, 3, 7}, {0.25f, SEED,
 
 // On the device ------------------------------------------------------------------------------------------------------
 
-static vkf_status state_words(const network *n, const vkf__value *leaves, vkf__value *out_value)
+static vkf_status record_words(const network *n, const vkf__value *leaves, vkf__value *out_value)
 {
-    const vkf__words words = {
+    const vkf__token_embedding words = {
         .label = "words",
         .table = leaves[TABLE],
         .positions = leaves[POSITIONS],
@@ -61,7 +62,7 @@ static vkf_status state_words(const network *n, const vkf__value *leaves, vkf__v
         .unique_positions = n->unique[1],
         .scale = 1.5f,
     };
-    const vkf__words types = {
+    const vkf__token_embedding types = {
         .label = "types",
         .table = leaves[TYPE_TABLE],
         .fixed_positions = SPAN(n->fixed),
@@ -75,18 +76,18 @@ static vkf_status state_words(const network *n, const vkf__value *leaves, vkf__v
         .scale = 1,
     };
     vkf__value word, type, dropped;
-    VKF_RETURN_IF_ERROR(vkf__state_words(n->tape, &words, &word));
-    VKF_RETURN_IF_ERROR(vkf__state_words(n->tape, &types, &type));
-    VKF_RETURN_IF_ERROR(vkf__state_residual(n->tape, "residual", word, type, &dropouts[0], &word));
-    VKF_RETURN_IF_ERROR(vkf__state_dropout(n->tape, "dropout", word, &dropouts[1], &dropped));
-    return vkf__state_sum(n->tape, "sum", dropped, word, out_value);
+    VKF_RETURN_IF_ERROR(vkf__record_embedding(n->tape, &words, &word));
+    VKF_RETURN_IF_ERROR(vkf__record_embedding(n->tape, &types, &type));
+    VKF_RETURN_IF_ERROR(vkf__record_residual(n->tape, "residual", word, type, &dropouts[0], &word));
+    VKF_RETURN_IF_ERROR(vkf__record_dropout(n->tape, "dropout", word, &dropouts[1], &dropped));
+    return vkf__record_sum(n->tape, "sum", dropped, word, out_value);
 }
 
-static vkf_status state_loss(const network *n, int index, vkf__value logits)
+static vkf_status record_loss(const network *n, int index, vkf__value logits)
 {
     const vkf__loss_state loss = {SPAN(n->labels[index]), -100, index == OF_CLASSES ? 0.1f : 0, factors[index]};
     vkf__value losses;
-    VKF_RETURN_IF_ERROR(vkf__state_cross_entropy(n->tape, "loss", logits, &loss, &losses));
+    VKF_RETURN_IF_ERROR(vkf__record_cross_entropy(n->tape, "loss", logits, &loss, &losses));
     const vkf__tape_value *at = vkf__tape_at(n->tape, losses);
     const vkf__copy_args copy = {"losses",         .x = at->span, .out = SPAN(n->losses[index]), .outer = 1, .rows = 1,
                                  .cols = at->rows, .alpha = 1};
@@ -98,9 +99,9 @@ static vkf_status state_pooled(const network *n, vkf__value x, vkf__value *out_v
 {
     const vkf__span lengths = SPAN(n->lengths), none = {0};
     vkf__value within, all;
-    VKF_RETURN_IF_ERROR(vkf__state_pool(n->tape, "within", x, &lengths, VKF_POOLING_MEAN, n->batch, n->len, &within));
-    VKF_RETURN_IF_ERROR(vkf__state_pool(n->tape, "all", x, &none, VKF_POOLING_MEAN, n->batch, n->len, &all));
-    return vkf__state_residual(n->tape, "pooled", within, all, &(vkf__dropout_state){0}, out_value);
+    VKF_RETURN_IF_ERROR(vkf__record_pool(n->tape, "within", x, &lengths, VKF_POOLING_MEAN, n->batch, n->len, &within));
+    VKF_RETURN_IF_ERROR(vkf__record_pool(n->tape, "all", x, &none, VKF_POOLING_MEAN, n->batch, n->len, &all));
+    return vkf__record_residual(n->tape, "pooled", within, all, &(vkf__dropout_state){0}, out_value);
 }
 
 static vkf_status emit(vkf__work *work, const void *args)
@@ -113,20 +114,20 @@ static vkf_status emit(vkf__work *work, const void *args)
         const vkf__span span = SPAN(n->leaves[i]), gradient = SPAN(n->gradients[i]);
         VKF_RETURN_IF_ERROR(vkf__tape_leaf(n->tape, &span, &gradient, shapes[i][0], shapes[i][1], &leaves[i]));
     }
-    VKF_RETURN_IF_ERROR(state_words(n, leaves, &x));
-    VKF_RETURN_IF_ERROR(vkf__state_dropout(n->tape, "none", x, &(vkf__dropout_state){0}, &same));
+    VKF_RETURN_IF_ERROR(record_words(n, leaves, &x));
+    VKF_RETURN_IF_ERROR(vkf__record_dropout(n->tape, "none", x, &(vkf__dropout_state){0}, &same));
     assert_int_equal(same, x);
     VKF_RETURN_IF_ERROR(
-        vkf__state_rotary(n->tape, "rotary", x, &rotary, ROTARY_DIM, n->batch, n->len, HEADS, DIM / HEADS, &turned));
-    VKF_RETURN_IF_ERROR(vkf__state_columns(n->tape, "columns", x, FIRST_COLUMN, COLUMNS, &part));
-    VKF_RETURN_IF_ERROR(vkf__state_product(n->tape, "classes", part, leaves[WEIGHT], 0.5f, &logits));
-    VKF_RETURN_IF_ERROR(state_loss(n, OF_CLASSES, logits));
+        vkf__record_rotary(n->tape, "rotary", x, &rotary, ROTARY_DIM, n->batch, n->len, HEADS, DIM / HEADS, &turned));
+    VKF_RETURN_IF_ERROR(vkf__record_columns(n->tape, "columns", x, FIRST_COLUMN, COLUMNS, &part));
+    VKF_RETURN_IF_ERROR(vkf__record_product(n->tape, "classes", part, leaves[WEIGHT], 0.5f, &logits));
+    VKF_RETURN_IF_ERROR(record_loss(n, OF_CLASSES, logits));
     VKF_RETURN_IF_ERROR(state_pooled(n, turned, &pooled));
-    VKF_RETURN_IF_ERROR(vkf__state_product(n->tape, "vocabulary", pooled, leaves[TABLE], 0.7f, &logits));
-    VKF_RETURN_IF_ERROR(state_loss(n, OF_WORDS, logits));
-    VKF_RETURN_IF_ERROR(vkf__state_rows(n->tape, "rows", turned, FIRST_ROW, PART, &part));
-    VKF_RETURN_IF_ERROR(vkf__state_product(n->tape, "pairs", part, pooled, 0.3f, &logits));
-    VKF_RETURN_IF_ERROR(state_loss(n, OF_ROWS, logits));
+    VKF_RETURN_IF_ERROR(vkf__record_product(n->tape, "vocabulary", pooled, leaves[TABLE], 0.7f, &logits));
+    VKF_RETURN_IF_ERROR(record_loss(n, OF_WORDS, logits));
+    VKF_RETURN_IF_ERROR(vkf__record_rows(n->tape, "rows", turned, FIRST_ROW, PART, &part));
+    VKF_RETURN_IF_ERROR(vkf__record_product(n->tape, "pairs", part, pooled, 0.3f, &logits));
+    VKF_RETURN_IF_ERROR(record_loss(n, OF_ROWS, logits));
     return vkf__tape_back(n->tape);
 }
 
@@ -134,18 +135,13 @@ static vkf_status emit(vkf__work *work, const void *args)
 
 static void drop(const vkf__dropout_state *dropout, size_t count, double *x)
 {
-    float mask[TOKENS * DIM], ones[TOKENS * DIM];
-    for (size_t i = 0; i < count; i++)
-        ones[i] = 1;
-    vkf__ref_dropout(&(vkf__ref_dropout_desc){.count = count,
-                                              .p = (double)dropout->p,
-                                              .seed = dropout->seed,
-                                              .stream = dropout->stream,
-                                              .step = dropout->step,
-                                              .x = ones,
-                                              .out = mask});
-    for (size_t i = 0; i < count; i++)
-        x[i] *= (double)mask[i];
+    const uint32_t seed[2] = {(uint32_t)dropout->seed, (uint32_t)(dropout->seed >> 32)};
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t counter[4] = {(uint32_t)i / 4, 0, dropout->stream, dropout->step};
+        uint32_t words[4];
+        vkf__philox(counter, seed, words);
+        x[i] *= words[i % 4] >= vkf__dropout_threshold(dropout->p) ? 1 / (1 - (double)dropout->p) : 0;
+    }
 }
 
 static uint32_t position_of(const network *n, uint32_t token)
@@ -361,13 +357,13 @@ static vkf_status emit_distances(vkf__work *work, const void *args)
 {
     const distances *d = args;
     const vkf__span table = SPAN(d->table), gradient = SPAN(d->gradient), above = SPAN(d->above);
-    vkf__distance_bias bias = {.ids = SPAN(d->ids), .lists = SPAN(d->lists), .len = d->len, .vocab = BUCKETS,
-                               .unique = d->unique};
-    vkf__copy_args copy = {"spread", .out = SPAN(d->spread), .outer = 1, .rows = 1, .cols = d->len * BIAS_ROW,
-                           .alpha = 1};
+    vkf__distance_bias bias = {
+        .ids = SPAN(d->ids), .lists = SPAN(d->lists), .len = d->len, .vocab = BUCKETS, .unique = d->unique};
+    vkf__copy_args copy = {"spread",  .out = SPAN(d->spread),    .outer = 1,
+                           .rows = 1, .cols = d->len * BIAS_ROW, .alpha = 1};
     vkf__tape_begin(d->tape, work);
     VKF_RETURN_IF_ERROR(vkf__tape_leaf(d->tape, &table, &gradient, BUCKETS, HEADS, &bias.table));
-    VKF_RETURN_IF_ERROR(vkf__state_distance_bias(d->tape, "bias", &bias, d->places));
+    VKF_RETURN_IF_ERROR(vkf__record_distance_bias(d->tape, "bias", &bias, d->places));
     copy.x = *vkf__tape_span(d->tape, d->places->value);
     VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
     vkf__tape_seed(d->tape, d->places->value, &above);

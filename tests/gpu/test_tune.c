@@ -133,7 +133,7 @@ static void select_name(const vkf_context *context, const vkf_tune_problem *p, v
                                   .n = p->n,
                                   .k = p->k,
                                   .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK,
-                                  .quads = panels && p->k % 4 == 0};
+                                  .offers = panels && p->k % 4 == 0 ? VKF_FORM_QUADS : 0};
     vkf__variant variant;
     assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, out_why));
     (void)snprintf(out_name, size, "%s/%s", variant.kernel->name, variant.config->name);
@@ -244,7 +244,7 @@ static void test_tune_attention(void **state)
     const char *why = NULL;
     const vkf_tune_options options = {.time_cap_ns = UINT64_C(600000000000)};
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
-    const vkf__problem near = {.m = 8, .n = 64, .k = 12, .quads = true}, far = {.m = 8, .n = 65, .k = 12};
+    const vkf__problem near = {.m = 8, .n = 64, .k = 12, .offers = VKF_FORM_QUADS}, far = {.m = 8, .n = 65, .k = 12};
     vkf_context *context = open_for_attention(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
     if (vkf_tune(context, &small_attention, 1, &options, &result) != VKF_OK)
         fail_msg("%s", h.last);

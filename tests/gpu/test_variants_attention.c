@@ -122,15 +122,16 @@ static bool is_first_of_family(uint32_t index)
 static void check_family(const vkf__kernel *kernel, vkf_dtype dtype, uint32_t *inout_unusable)
 {
     vkf_test_ops ops;
+    const bool joins = kernel->offers & VKF_FORM_JOINED;
     char name[64];
     (void)snprintf(name, sizeof name, "%.*s.", (int)strcspn(kernel->name, "."), kernel->name);
     if (vkf_test_ops_open_variant(&ops, name)) {
         const family f = family_of(&ops, kernel, dtype);
         if (f.usable) {
-            check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), true, !kernel->joins);
+            check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), true, !joins);
             if (dtype == VKF_DTYPE_F32 || vkf_test_all())
                 check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false, false);
-            check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), kernel->joins, kernel->joins);
+            check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), joins, joins);
             if (vkf_test_all())
                 check_list(&ops, &f, MORE, COUNT_OF(MORE), false, false);
         } else {

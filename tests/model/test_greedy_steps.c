@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernel/context.h"
-#include "model/session.h"
+#include "model/session/session.h"
 #include "support/fixture.h"
 #include "support/model_files.h"
 

@@ -2,9 +2,9 @@
 // each allocates what its plan says.
 #include <string.h>
 
-#include "model/generation.h"
-#include "model/generator.h"
-#include "model/session_run.h"
+#include "model/generate/generation.h"
+#include "model/session/session_run.h"
+#include "model/text/generator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 

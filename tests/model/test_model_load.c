@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 #include "kernel/context.h"
-#include "model/model.h"
+#include "model/load/model.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/model_files.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model_metadata.h"
+#include "model/load/model_metadata.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
-#include "model/weight_names.h"
+#include "model/family/weight_names.h"
+#include "model/load/model.h"
 #include "support/pretrained.h"
 #include "support/trained.h"
 #include "training/parameters.h"

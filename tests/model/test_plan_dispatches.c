@@ -1,6 +1,8 @@
 // What a session is planned to dispatch is what it records, barriers included.
 #include "kernel/work.h"
-#include "model/session.h"
+#include "model/session/session.h"
+#include "model/session/session_classes.h"
+#include "model/session/session_stages.h"
 #include "support/pretrained.h"
 
 #include <string.h>

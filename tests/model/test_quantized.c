@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernel/context.h"
-#include "model/inspection.h"
-#include "model/weight_blocks.h"
+#include "model/load/inspection.h"
+#include "model/load/weight_blocks.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "kernel/context.h"
-#include "model/session.h"
+#include "model/session/session.h"
+#include "model/session/session_classes.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/model_files.h"

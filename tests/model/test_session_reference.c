@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference/reference.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/model_files.h"
+#include "support/reference.h"
 
 // What attention of one kind is masked with.
 typedef struct masks {
@@ -51,7 +51,7 @@ static const float *parameter(const reference *r, const char *layer, const char 
 static void linear(const float *x, size_t rows, uint32_t in, uint32_t width, const float *weight, const float *bias,
                    vkf_activation activation, float *out)
 {
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){
         .m = (uint32_t)rows,
         .n = width,
         .k = in,
@@ -71,7 +71,7 @@ static void norm(const reference *r, const char *layer, const char *name, const 
     char weight[32], bias[32];
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
-    vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+    vkf_ref_layer_norm(&(vkf_ref_layer_norm_desc){
         .rows = (uint32_t)rows,
         .dim = r->weights->config.d_model,
         .x = x,
@@ -92,7 +92,7 @@ static void attend(const reference *r, const char *layer, const char *name, cons
     snprintf(block, sizeof block, "%s%s.", layer, name);
     const float *in_weight = parameter(r, block, "in_proj_weight");
     const float *in_bias = parameter(r, block, "in_proj_bias");
-    const vkf__ref_attention_desc desc = {
+    const vkf_ref_attention_desc desc = {
         .batch = r->batch,
         .q_len = q_len,
         .k_len = k_len,
@@ -116,7 +116,7 @@ static void attend(const reference *r, const char *layer, const char *name, cons
         .out = out,
         .weights_per_head = weights,
     };
-    assert_int_equal(vkf__ref_attention(&r->host, &desc), VKF_OK);
+    assert_int_equal(vkf_ref_attention(&r->host, &desc), VKF_OK);
 }
 
 typedef enum block {
@@ -201,7 +201,7 @@ static void reference_embed(const reference *r, const char *table, const int32_t
     const vkf_test_weight *weight = vkf_test_weight_of(r->weights, "%s", table);
     float *positions = floats((size_t)len * config->d_model);
     vkf_sinusoidal_positions(len, config->d_model, positions);
-    vkf__ref_embed(&(vkf__ref_embed_desc){
+    vkf_ref_embed(&(vkf_ref_embed_desc){
         .batch = r->batch,
         .len = len,
         .dim = config->d_model,

@@ -22,7 +22,7 @@ static const char *const families[] = {"gpt2", "gpt_neox", "llama", "mistral", "
 #define FAMILIES (sizeof families / sizeof families[0])
 
 // A session, what its rows should hold, and a second session that runs whole sequences.
-typedef struct bed {
+typedef struct fixture {
     vkf_test_gpu *gpu;
     vkf_model *model;
     vkf_session *session, *whole;
@@ -31,9 +31,9 @@ typedef struct bed {
     uint32_t counts[BATCH];
     double tolerance;
     const char *label;
-} bed;
+} fixture;
 
-static vkf_session *make_session(bed *b, uint32_t max_batch, vkf_dtype cache_dtype)
+static vkf_session *make_session(fixture *b, uint32_t max_batch, vkf_dtype cache_dtype)
 {
     const vkf_session_desc desc = {
         .max_batch = max_batch,
@@ -48,10 +48,10 @@ static vkf_session *make_session(bed *b, uint32_t max_batch, vkf_dtype cache_dty
     return session;
 }
 
-static void bed_open_model(bed *b, vkf_test_gpu *gpu, const vkf_model_desc *desc, vkf_dtype cache_dtype)
+static void fixture_open_model(fixture *b, vkf_test_gpu *gpu, const vkf_model_desc *desc, vkf_dtype cache_dtype)
 {
     vkf_model_config config;
-    *b = (bed){.gpu = gpu, .tolerance = EXACT, .label = desc->directory};
+    *b = (fixture){.gpu = gpu, .tolerance = EXACT, .label = desc->directory};
     if (vkf_model_load(gpu->context, desc, &b->model) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     vkf_model_get_config(b->model, &config);
@@ -61,20 +61,20 @@ static void bed_open_model(bed *b, vkf_test_gpu *gpu, const vkf_model_desc *desc
     b->whole = make_session(b, 1, cache_dtype);
 }
 
-static void bed_open(bed *b, vkf_test_gpu *gpu, const char *family)
+static void fixture_open(fixture *b, vkf_test_gpu *gpu, const char *family)
 {
     const vkf_model_desc desc = {.directory = vkf_test_pretrained(family)};
-    bed_open_model(b, gpu, &desc, VKF_DTYPE_F32);
+    fixture_open_model(b, gpu, &desc, VKF_DTYPE_F32);
 }
 
-static void bed_close(bed *b)
+static void fixture_close(fixture *b)
 {
     vkf_session_destroy(&b->whole);
     vkf_session_destroy(&b->session);
     vkf_model_destroy(&b->model);
 }
 
-static void check_logits(const bed *b, const float *logits, const float *expected, size_t rows, const char *when)
+static void check_logits(const fixture *b, const float *logits, const float *expected, size_t rows, const char *when)
 {
     const size_t count = rows * b->vocab;
     const char *label = vkf_test_label(b->gpu, "%s: %s", b->label, when);
@@ -82,7 +82,7 @@ static void check_logits(const bed *b, const float *logits, const float *expecte
 }
 
 // The logits of a row as a whole, (count, vocab); the caller frees them.
-static float *whole_logits(const bed *b, uint32_t row)
+static float *whole_logits(const fixture *b, uint32_t row)
 {
     float *logits = calloc((size_t)CONTEXT * b->vocab, sizeof *logits);
     assert_non_null(logits);
@@ -94,7 +94,7 @@ static float *whole_logits(const bed *b, uint32_t row)
 }
 
 // Rows without new tokens have no logits: they are still what they were set to.
-static void check_last(const bed *b, const float *last, uint32_t batch, const uint32_t *counts, const char *when)
+static void check_last(const fixture *b, const float *last, uint32_t batch, const uint32_t *counts, const char *when)
 {
     for (uint32_t row = 0; row < batch; row++) {
         assert_int_equal(vkf_session_position(b->session, row), b->counts[row]);
@@ -108,7 +108,7 @@ static void check_last(const bed *b, const float *last, uint32_t batch, const ui
     }
 }
 
-static void check_all(const bed *b, const float *all, uint32_t batch, const uint32_t *counts, const char *when)
+static void check_all(const fixture *b, const float *all, uint32_t batch, const uint32_t *counts, const char *when)
 {
     for (uint32_t row = 0; row < batch; all += counts[row++] * (size_t)b->vocab) {
         if (counts[row] == 0)
@@ -120,7 +120,7 @@ static void check_all(const bed *b, const float *all, uint32_t batch, const uint
 }
 
 // Appends random tokens to the rows, and checks the logits of the last ones or of all.
-static void prefill(bed *b, uint32_t batch, const uint32_t *counts, bool all, const char *when)
+static void prefill(fixture *b, uint32_t batch, const uint32_t *counts, bool all, const char *when)
 {
     int32_t ids[BATCH * CONTEXT];
     float *logits = calloc((size_t)BATCH * CONTEXT * b->vocab, sizeof *logits);
@@ -149,7 +149,7 @@ static void prefill(bed *b, uint32_t batch, const uint32_t *counts, bool all, co
     free(logits);
 }
 
-static void step(bed *b, uint32_t batch, uint32_t left_out, const char *when)
+static void step(fixture *b, uint32_t batch, uint32_t left_out, const char *when)
 {
     int32_t ids[BATCH];
     uint32_t counts[BATCH];
@@ -167,7 +167,7 @@ static void step(bed *b, uint32_t batch, uint32_t left_out, const char *when)
     check_last(b, logits, batch, counts, when);
 }
 
-static void truncate_row(bed *b, uint32_t row, uint32_t position)
+static void truncate_row(fixture *b, uint32_t row, uint32_t position)
 {
     assert_int_equal(vkf_session_truncate(b->session, row, position), VKF_OK);
     b->counts[row] = position;
@@ -175,7 +175,7 @@ static void truncate_row(bed *b, uint32_t row, uint32_t position)
 }
 
 // Rows that begin, end, and go on at places of their own.
-static void run_rows(bed *b)
+static void run_rows(fixture *b)
 {
     prefill(b, BATCH, (const uint32_t[]){9, 2, 5}, false, "a first part");
     step(b, BATCH, BATCH, "a step behind it");
@@ -191,10 +191,10 @@ static void run_rows(bed *b)
 static void test_rows_have_the_logits_of_whole_sequences(void **state)
 {
     for (size_t f = 0; f < FAMILIES; f++) {
-        bed b;
-        bed_open(&b, vkf_test_gpu_of(state), families[f]);
+        fixture b;
+        fixture_open(&b, vkf_test_gpu_of(state), families[f]);
         run_rows(&b);
-        bed_close(&b);
+        fixture_close(&b);
     }
 }
 
@@ -212,13 +212,13 @@ static void test_rows_in_other_precisions(void **state)
         {{.precision = VKF_MODEL_PRECISION_F16}, VKF_DTYPE_F16, HALVES, "llama"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bed b;
+        fixture b;
         vkf_model_desc desc = cases[i].desc;
         desc.directory = vkf_test_pretrained(cases[i].family);
-        bed_open_model(&b, vkf_test_gpu_of(state), &desc, cases[i].cache_dtype);
+        fixture_open_model(&b, vkf_test_gpu_of(state), &desc, cases[i].cache_dtype);
         b.tolerance = cases[i].tolerance;
         run_rows(&b);
-        bed_close(&b);
+        fixture_close(&b);
     }
 }
 
@@ -228,19 +228,19 @@ static void test_rows_where_memory_is_staged(void **state)
     static const char *const masks[] = {"hostVisibleDeviceMemory"};
     vkf_context_desc desc = {.masks = masks, .mask_count = 1};
     vkf_test_gpu gpu;
-    bed b;
+    fixture b;
     (void)vkf_test_gpu_of(state);
     assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
-    bed_open(&b, &gpu, "llama");
+    fixture_open(&b, &gpu, "llama");
     run_rows(&b);
-    bed_close(&b);
+    fixture_close(&b);
     vkf_context_destroy(&gpu.context);
 }
 
 static void test_rows_fill_the_context_to_its_end(void **state)
 {
-    bed b;
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture b;
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     prefill(&b, BATCH, (const uint32_t[]){CONTEXT - 1, 1, 20}, false, "one row nearly full");
     step(&b, BATCH, BATCH, "one row full");
     const uint32_t none_and_some[] = {0, CONTEXT - 2, 1};
@@ -250,18 +250,18 @@ static void test_rows_fill_the_context_to_its_end(void **state)
     truncate_row(&b, 0, 10);
     prefill(&b, BATCH, (const uint32_t[]){3, 0, 0}, false, "a row that was full");
     step(&b, BATCH, BATCH, "none of them full");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 // The greedy continuation of a prompt that fills row 0, and what is appended to it.
 static void test_tokens_follow_a_generation(void **state)
 {
-    bed b;
+    fixture b;
     const int32_t prompt[] = {5, 9, 3, 7, 5, 9, 9, 4, 2};
     const uint32_t lengths[] = {5, 4};
     int32_t out_ids[2 * 6];
     uint32_t out_lengths[2];
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const vkf_generate_args args = {
         .batch = 2,
         .prompt_ids = prompt,
@@ -278,13 +278,13 @@ static void test_tokens_follow_a_generation(void **state)
         assert_int_equal(vkf_session_position(b.session, row), b.counts[row]);
     }
     prefill(&b, 2, (const uint32_t[]){3, 1}, false, "behind a generation");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 // ---- a prompt that begins like what is in the cache
 
 // The tokens that a session generates behind `length` tokens, and how many of these it did not run.
-static uint64_t generate(bed *b, vkf_session *session, uint32_t length, bool reuse, int32_t out_ids[6])
+static uint64_t generate(fixture *b, vkf_session *session, uint32_t length, bool reuse, int32_t out_ids[6])
 {
     uint32_t out_length = 0;
     vkf_generation_cost cost;
@@ -304,7 +304,7 @@ static uint64_t generate(bed *b, vkf_session *session, uint32_t length, bool reu
     return cost.reused_tokens;
 }
 
-static void check_reuse(bed *b, uint32_t length, uint64_t reused)
+static void check_reuse(fixture *b, uint32_t length, uint64_t reused)
 {
     int32_t ids[6], expected[6];
     assert_int_equal(generate(b, b->whole, length, false, expected), 0);
@@ -315,8 +315,8 @@ static void check_reuse(bed *b, uint32_t length, uint64_t reused)
 static void test_prompts_reuse_what_they_begin_with(void **state)
 {
     for (size_t f = 0; f < FAMILIES; f++) {
-        bed b;
-        bed_open(&b, vkf_test_gpu_of(state), families[f]);
+        fixture b;
+        fixture_open(&b, vkf_test_gpu_of(state), families[f]);
         for (uint32_t i = 0; i < CONTEXT; i++)
             b.ids[0][i] = (int32_t)vkf_test_random_below(&b.gpu->random, b.vocab);
         check_reuse(&b, 10, 0);
@@ -326,7 +326,7 @@ static void test_prompts_reuse_what_they_begin_with(void **state)
         check_reuse(&b, 12, 4);
         assert_int_equal(vkf_session_truncate(b.session, 0, 3), VKF_OK);
         check_reuse(&b, 12, 3);
-        bed_close(&b);
+        fixture_close(&b);
     }
 }
 
@@ -402,13 +402,13 @@ static void test_choices_of_the_caller(void **state)
 
 static void test_choices_that_are_refused(void **state)
 {
-    bed b;
+    fixture b;
     static const int32_t prompt[] = {5, 9, 3, 7, 5, 9, 9};
     static const uint32_t lengths[] = {5, 2};
     int32_t ids[16];
     uint32_t out_lengths[2];
     chooser c = {.banned = -1, .answer = -1};
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     vkf_generate_args args = choice_args(&c, prompt, lengths, ids, out_lengths);
     assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(b.gpu->last_error, "`choose` gave token id -1 for row 0"));
@@ -417,15 +417,15 @@ static void test_choices_that_are_refused(void **state)
     args.sampling.top_k = 3;
     assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(b.gpu->last_error, "leave all fields of `sampling` zero"));
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 // ---- what is refused
 
 static void test_tokens_that_are_refused(void **state)
 {
-    bed b;
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture b;
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const int32_t ids[CONTEXT + 1] = {1, 2, 3}, outside[] = {1, (int32_t)b.vocab}, none[] = {-1, -1};
     vkf_prefill_args args = {.batch = 1, .ids = ids, .counts = (const uint32_t[]){CONTEXT + 1}};
     assert_int_equal(vkf_session_prefill(b.session, &args), VKF_ERROR_TOO_LARGE);
@@ -440,10 +440,10 @@ static void test_tokens_that_are_refused(void **state)
     assert_int_equal(vkf_session_truncate(b.session, 0, 1), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_session_truncate(b.session, BATCH, 0), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_session_position(b.session, BATCH), 0);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
-static void assert_limit(const bed *b, const char *what, uint64_t asked, uint64_t allowed)
+static void assert_limit(const fixture *b, const char *what, uint64_t asked, uint64_t allowed)
 {
     vkf_limit limit;
     assert_true(vkf_context_last_limit(b->gpu->context, &limit));
@@ -454,8 +454,8 @@ static void assert_limit(const bed *b, const char *what, uint64_t asked, uint64_
 
 static void test_limits_are_numbers(void **state)
 {
-    bed b;
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture b;
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const int32_t ids[CONTEXT + 1] = {1, 2, 3};
     const uint32_t lengths[] = {CONTEXT - 3, 1, 1, 1};
     int32_t out_ids[BATCH * CONTEXT];
@@ -486,7 +486,7 @@ static void test_limits_are_numbers(void **state)
     assert_false(vkf_context_last_limit(other.context, &limit));
     assert_string_equal(limit.what, "untouched");
     vkf_context_destroy(&other.context);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static bool cancel(void *user, uint32_t done, uint32_t total, const char *what)
@@ -499,14 +499,14 @@ static bool cancel(void *user, uint32_t done, uint32_t total, const char *what)
 
 static void test_a_cancelled_part_empties_its_rows(void **state)
 {
-    bed b;
+    fixture b;
     const int32_t ids[20] = {1, 2, 3};
-    bed_open(&b, vkf_test_gpu_of(state), "llama");
+    fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const vkf_prefill_args args = {.batch = 1, .ids = ids, .counts = (const uint32_t[]){20}, .progress = cancel};
     assert_int_equal(vkf_session_prefill(b.session, &args), VKF_ERROR_CANCELLED);
     assert_int_equal(vkf_session_position(b.session, 0), 0);
     prefill(&b, 1, (const uint32_t[]){6}, false, "after a cancelled part");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 int main(void)

@@ -2,8 +2,9 @@
 // is a status, wherever text becomes ids, and so is memory that runs out meanwhile.
 #include <string.h>
 
-#include "model/inspection.h"
-#include "model/session_run.h"
+#include "model/generate/generation.h"
+#include "model/load/inspection.h"
+#include "model/session/session_results.h"
 #include "support/counting_allocator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"

@@ -9,7 +9,7 @@
 
 #include "base/directories.h"
 #include "io/safetensors.h"
-#include "model/model.h"
+#include "model/load/model.h"
 #include "support/model_files.h"
 #include "training/train_checkpoint.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/directories.h"
 #include "io/file.h"
-#include "model/model.h"
-#include "model/weight_names.h"
+#include "model/family/weight_names.h"
+#include "model/load/model.h"
 #include "support/compare.h"
 #include "support/pretrained.h"
 #include "support/trained.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/directories.h"
-#include "model/adapter.h"
-#include "model/model_kind.h"
+#include "model/family/model_kind.h"
+#include "model/load/adapter.h"
 #include "support/compare.h"
 #include "support/pretrained.h"
 #include "support/trained.h"

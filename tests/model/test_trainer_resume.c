@@ -5,7 +5,7 @@
 
 #include "base/directories.h"
 #include "base/system_file.h"
-#include "model/adapter.h"
+#include "model/load/adapter.h"
 #include "support/pretrained.h"
 #include "support/trained.h"
 

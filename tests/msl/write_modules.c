@@ -114,11 +114,14 @@ static bool is_supported(writer *w, const vkf__kernel *kernel, const vkf__config
 // Whether the variant takes heads of this width, whole or in parts.
 static bool takes_heads(const writer *w, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
 {
-    vkf__problem problem = {
-        .m = 1, .n = 1, .k = head_dim, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16_SUMS};
-    bool whole = vkf__kernel_accepts(&w->caps, kernel, config, &problem);
-    problem.split = true;
-    return whole || vkf__kernel_accepts(&w->caps, kernel, config, &problem);
+    vkf__problem problem = {.m = 1,
+                            .n = 1,
+                            .k = head_dim,
+                            .offers = VKF_FORM_QUADS | VKF_FORM_VECTORS,
+                            .precision = VKF_PRECISION_F16_SUMS};
+    bool whole = vkf__kernel_takes(&w->caps, kernel, config, &problem);
+    problem.wants = VKF_FORM_SPLIT;
+    return whole || vkf__kernel_takes(&w->caps, kernel, config, &problem);
 }
 
 static bool write_config(writer *w, const vkf__kernel *kernel, const vkf__config *config)

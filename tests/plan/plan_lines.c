@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/plan_dispatches.h"
+#include "api/models/plan_dispatches.h"
 #include "op/gemm.h"
 #include "op/pack.h"
 

@@ -1,7 +1,7 @@
 // What parts of a model take: every part that there is as its own plan says.
 #include <stdio.h>
 
-#include "model/model.h"
+#include "model/load/model.h"
 #include "plan_lines.h"
 #include "ranks/cut_plan.h"
 

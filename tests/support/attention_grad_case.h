@@ -2,7 +2,7 @@
 #ifndef VKF_TESTS_ATTENTION_GRAD_CASE_H
 #define VKF_TESTS_ATTENTION_GRAD_CASE_H
 
-#include "op/attention_grad.h"
+#include "op/train/attention_grad.h"
 #include "support/op_fixture.h"
 #include "support/sdpa_case.h"
 
@@ -23,10 +23,7 @@ typedef struct vkf_test_grad_case {
     bool heads_inside;  // operands are (batch, length, heads, width)
     bool accumulate;
     bool attends; // the forward pass is the device's, too
-    vkf_fully_masked fully_masked;
-    bool without_query, without_value; // no gradient of it is wanted
-    bool biased;                       // the gradient of a bias of scores is wanted, too
-    bool spoil; // what the key mask hides in keys and values, and queries that see no key, are no numbers
+    bool biased;  // the gradient of a bias of scores is wanted, too
 } vkf_test_grad_case;
 
 // In the order of the kinds of rows.
@@ -37,7 +34,7 @@ typedef struct vkf_test_grad_operands {
     vkf_test_operand *grad[VKF_TEST_KINDS]; // of these
     vkf_test_operand *out, *dout, *mask, *key_mask, *row_stats;
     vkf_test_operand *dbias; // (q_len, heads, masked keys)
-    double *expected[VKF_TEST_KINDS], *expected_bias;
+    float *expected[VKF_TEST_KINDS], *expected_bias;
 } vkf_test_grad_operands;
 
 // batch, heads, key heads, queries, keys, widths of key and value; 0: default
@@ -56,7 +53,7 @@ void vkf_test_grad_finish(vkf_test_ops *ops, const vkf_test_grad_operands *o);
 vkf__attention_grad_args vkf_test_grad_args(const vkf_test_grad_case *c, const vkf_test_grad_operands *o);
 // Emits the gradients of a vkf__attention_grad_args.
 vkf_status vkf_test_grad_emit(vkf__work *work, const void *args);
-// Runs attention, and leaves its results to the gradients. What it makes of rows that see no key is their rule's.
+// Runs attention, and leaves its results to the gradients.
 void vkf_test_grad_attend(vkf_test_ops *ops, const vkf_test_grad_case *c, const vkf_test_grad_operands *o);
 // Fails the test unless the gradients are as expected.
 void vkf_test_grad_compare(vkf_test_ops *ops, const vkf_test_grad_case *c, const vkf_test_grad_operands *o);

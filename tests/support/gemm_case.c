@@ -7,8 +7,8 @@
 
 #include "base/blocks.h"
 #include "base/elements.h"
-#include "reference/reference.h"
 #include "support/block_weight.h"
+#include "support/reference.h"
 #include "support/taken_kernel.h"
 
 static vkf_test_operand *values(vkf_test_ops *ops, vkf_dtype dtype, bool integers, uint32_t rank, const uint32_t *shape)
@@ -74,9 +74,9 @@ static gemm_operands make_operands(vkf_test_ops *ops, const vkf_test_gemm_types 
 
 static float *expect(const vkf_test_gemm_case *gemm, const gemm_operands *o)
 {
-    vkf__ref_layout shared = {.row = gemm->transpose_b ? gemm->k : gemm->n};
+    vkf_ref_layout shared = {.row = gemm->transpose_b ? gemm->k : gemm->n};
     float *expected = vkf_test_floats(o->out->count);
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+    vkf_ref_gemm(&(vkf_ref_gemm_desc){
         .m = gemm->m,
         .n = gemm->n,
         .k = gemm->k,
@@ -87,7 +87,7 @@ static float *expect(const vkf_test_gemm_case *gemm, const gemm_operands *o)
         .bias = vkf_test_values_of(o->bias),
         .residual = vkf_test_values_of(o->residual),
         .out = expected,
-        .b_layout = gemm->b_shared ? shared : (vkf__ref_layout){0},
+        .b_layout = gemm->b_shared ? shared : (vkf_ref_layout){0},
         .transpose_a = gemm->transpose_a,
         .transpose_b = gemm->transpose_b,
         .alpha = gemm->alpha,

@@ -147,7 +147,7 @@ vkf_attention_weights vkf_test_attention_tensors(const vkf_test_attention_params
 }
 
 void vkf_test_attention_reference(const vkf_test_attention_params *params, const vkf_test_attention_dims *dims,
-                                  vkf__ref_attention_desc *desc)
+                                  vkf_ref_attention_desc *desc)
 {
     desc->embed_dim = dims->embed_dim;
     desc->num_heads = dims->heads;
@@ -167,11 +167,11 @@ void vkf_test_attention_reference(const vkf_test_attention_params *params, const
     desc->out_bias = vkf_test_values_of(params->out_bias);
 }
 
-void vkf_test_attention_expect(const vkf__ref_attention_desc *desc)
+void vkf_test_attention_expect(const vkf_ref_attention_desc *desc)
 {
     vkf__host host;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
-    assert_int_equal(vkf__ref_attention(&host, desc), VKF_OK);
+    assert_int_equal(vkf_ref_attention(&host, desc), VKF_OK);
 }
 
 size_t vkf_test_mask_bytes(vkf_mask_kind kind, size_t count)

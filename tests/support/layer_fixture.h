@@ -2,8 +2,8 @@
 #ifndef VKF_TESTS_LAYER_FIXTURE_H
 #define VKF_TESTS_LAYER_FIXTURE_H
 
-#include "reference/reference.h"
 #include "support/op_fixture.h"
+#include "support/reference.h"
 
 // Rounds values to what the type can hold.
 void vkf_test_round(vkf_dtype dtype, float *values, size_t count);
@@ -34,9 +34,9 @@ vkf_attention_weights vkf_test_attention_tensors(const vkf_test_attention_params
 void vkf_test_attention_join(vkf_test_ops *ops, const vkf_test_attention_params *p, vkf_attention_weights *tensors);
 // Fills in the dimensions and parameters.
 void vkf_test_attention_reference(const vkf_test_attention_params *params, const vkf_test_attention_dims *dims,
-                                  vkf__ref_attention_desc *desc);
+                                  vkf_ref_attention_desc *desc);
 // Runs the reference; fails the test when memory is exhausted.
-void vkf_test_attention_expect(const vkf__ref_attention_desc *desc);
+void vkf_test_attention_expect(const vkf_ref_attention_desc *desc);
 
 // A linear layer's weight (rows, cols) and, with `bias`, its bias (rows).
 vkf_test_operand *vkf_test_weight(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rows, uint32_t cols);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "base/half.h"
 #include "base/system_file.h"
-#include "base/directories.h"
 #include "system/terminal.h"
 
 void vkf_test_directory_make(vkf_test_directory *directory)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference/reference.h"
+#include "support/reference.h"
 #include "support/taken_kernel.h"
 
 typedef struct sdpa_operands {
@@ -57,9 +57,9 @@ static sdpa_operands make_operands(vkf_test_ops *ops, const vkf_test_sdpa_case *
     return o;
 }
 
-static vkf__ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_operands *o, float *scores)
+static vkf_ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_operands *o, float *scores)
 {
-    return (vkf__ref_softmax_desc){
+    return (vkf_ref_softmax_desc){
         .batch = c->batch,
         .heads = c->heads,
         .q_len = c->q_len,
@@ -82,17 +82,17 @@ static vkf__ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_
 }
 
 // (batch, heads, length, width)
-static vkf__ref_layout layout_of(uint32_t heads, uint32_t length, uint32_t width)
+static vkf_ref_layout layout_of(uint32_t heads, uint32_t length, uint32_t width)
 {
     size_t head = (size_t)length * width;
-    return (vkf__ref_layout){.row = width, .outer = heads * head, .inner = head};
+    return (vkf_ref_layout){.row = width, .outer = heads * head, .inner = head};
 }
 
 static float *expect(const vkf_test_sdpa_case *c, const sdpa_operands *o)
 {
     float *expected = vkf_test_floats(o->out->count);
     float *scores = vkf_test_floats((size_t)c->batch * c->heads * c->q_len * c->k_len);
-    vkf__ref_sdpa(&(vkf__ref_sdpa_desc){
+    vkf_ref_sdpa(&(vkf_ref_sdpa_desc){
         .softmax = softmax_of(c, o, scores),
         .kv_heads = c->kv_heads,
         .head_dim = c->dim,

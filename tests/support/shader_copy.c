@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/system_file.h"
 #include "base/directories.h"
+#include "base/system_file.h"
 #include "system/terminal.h"
 
 static char *read_text(const char *path)

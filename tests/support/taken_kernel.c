@@ -2,6 +2,14 @@
 #include "support/taken_kernel.h"
 
 #include "kernel/work.h"
+#include "support/heard.h"
+
+void vkf_test_skip_unless_supported(const vkf_context *context, const char *variant)
+{
+    const vkf__variant wanted = vkf_test_variant_named(variant);
+    if (!vkf__kernel_supported(&context->device.plan.caps, wanted.kernel, wanted.config, NULL))
+        skip();
+}
 
 // A proof has no argument for a test's own data.
 static struct {

@@ -6,6 +6,9 @@
 #include "kernel/context.h"
 #include "kernel/op.h"
 
+// Skips the test where the device does not take the variant.
+void vkf_test_skip_unless_supported(const vkf_context *context, const char *variant);
+
 // Watches the calls of the context for kernels of the operator, until vkf_test_unwatch_kernels(). One context at a
 // time.
 void vkf_test_watch_kernels(vkf_context *context, vkf__op op);

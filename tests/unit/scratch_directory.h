@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "base/directories.h"
+#include "base/system_file.h"
 #include "system/terminal.h"
 
 typedef struct scratch_directory {

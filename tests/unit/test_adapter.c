@@ -10,11 +10,11 @@
 #include <time.h>
 
 #include "io/safetensors.h"
-#include "model/adapter_config.h"
-#include "model/adapter_merge.h"
-#include "model/adapter_write.h"
-#include "model/inspection.h"
-#include "model/weight_blocks.h"
+#include "model/load/adapter_config.h"
+#include "model/load/adapter_merge.h"
+#include "model/load/adapter_write.h"
+#include "model/load/inspection.h"
+#include "model/load/weight_blocks.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/beam_search.h"
+#include "model/generate/beam_search.h"
 #include "op/reorder.h"
 #include "support/fixture.h"
 

@@ -8,9 +8,9 @@
 
 #include "scratch_directory.h"
 
-#include "../../tools/program/bench/bench_roof.c"
-#include "../../tools/program/bench/bench_shapes.c"
 #include "../../tools/program/input/line_reader.c"
+#include "../../tools/program/lab/bench/bench_roof.c"
+#include "../../tools/program/lab/bench/bench_shapes.c"
 
 static char last_error[512];
 

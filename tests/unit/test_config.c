@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/config.h"
+#include "model/family/config_file.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

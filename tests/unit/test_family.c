@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "model/family.h"
+#include "model/family/config_file.h"
+#include "model/family/family.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

@@ -12,7 +12,7 @@
 
 #include "scratch_directory.h"
 
-#include "../../tools/program/bench/file_watch.c"
+#include "../../tools/program/lab/bench/file_watch.c"
 
 void vkf_print_error(const char *format, ...)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/model_directory.h"
+#include "model/load/model_directory.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

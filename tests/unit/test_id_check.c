@@ -1,5 +1,5 @@
 // What a tokenizer makes of a text against the tables of a model: no device is needed to tell.
-#include "model/id_check.h"
+#include "model/text/id_check.h"
 #include "tokenizer_fixture.h"
 
 #define WORDS(rest) TOKENIZER("\"type\": \"WordLevel\", \"unk_token\": \"?\", \"vocab\": {\"?\": 0, \"a\": 1}", rest)

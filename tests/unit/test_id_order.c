@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/id_order.h"
+#include "base/train/id_order.h"
 
 static void test_id_order_by_hand(void **state)
 {

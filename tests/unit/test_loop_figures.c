@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "shaders/loop_output.h"
+#include "lab/shaders/loop_output.h"
 
 #define TEXT_SIZE (1 << 16)
 

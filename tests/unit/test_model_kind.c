@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/model_kind.h"
+#include "model/family/model_kind.h"
 
 static const vkf__kind_facts *facts_of(int kind)
 {

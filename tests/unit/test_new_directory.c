@@ -279,6 +279,33 @@ static void test_new_directory_removes_what_the_dead_left(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+// It has no name before anything of it is removed, as one shows that cannot be: somebody has its lock.
+static void test_retired_directories_lose_their_names_first(void **state)
+{
+    scratch_directory *scratch = *state;
+    recording_host recording;
+    recording_host_init(&recording);
+    char path[512], inner[600];
+    intptr_t hold = VKF_NO_HOLD;
+    (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "out"));
+    (void)snprintf(inner, sizeof inner, "%s/file", path);
+    for (int held = 1; held >= 0; held--) {
+        assert_int_equal(vkf__directory_make_held(path, &hold), 0);
+        assert_int_equal(mkdir(inner, 0777), 0);
+        if (!held)
+            vkf__directory_release(hold);
+        assert_int_equal(vkf__new_directory_retire(&recording.host, path), VKF_OK);
+        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(scratch_list(scratch, 0), held);
+        if (held)
+            vkf__directory_release(hold);
+        assert_int_equal(vkf__new_directory_clean(&recording.host, path), VKF_OK);
+        assert_int_equal(scratch_list(scratch, 0), 0);
+    }
+    assert_int_equal(vkf__new_directory_retire(&recording.host, path), VKF_ERROR_FILE); // there is none
+    assert_int_equal(recording.live, 0);
+}
+
 // Earlier versions made one temporary directory within the name of another.
 static void test_new_directory_knows_the_names_that_were_left(void **state)
 {
@@ -322,6 +349,7 @@ int main(void)
         cleaned(test_new_directory_that_another_locks_first),
         cleaned(test_new_directory_leaves_one_that_took_a_stale_ones_name),
         cleaned(test_new_directory_knows_the_names_that_were_left),
+        cleaned(test_retired_directories_lose_their_names_first),
         cmocka_unit_test_setup_teardown(test_new_directory_removes_what_the_dead_left, clean, clean),
     };
 #undef cleaned

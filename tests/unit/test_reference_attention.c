@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "recording_host.h"
-#include "reference/reference.h"
 #include "support/compare.h"
 #include "support/random.h"
+#include "support/reference.h"
 
 #define ATOL 1e-6
 #define RTOL 1e-6
@@ -17,11 +17,11 @@
 static const float IDENTITY[] = {1, 0, 0, 1};
 static const float ZEROS[16] = {0};
 
-static void run(const vkf__ref_attention_desc *desc)
+static void run(const vkf_ref_attention_desc *desc)
 {
     vkf__host host;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
-    assert_int_equal(vkf__ref_attention(&host, desc), VKF_OK);
+    assert_int_equal(vkf_ref_attention(&host, desc), VKF_OK);
 }
 
 // Two heads of one column each. Queries (ln 2, ln 3) against keys (0, 0) and (1, 1): head 0 weighs 1/3 and 2/3, head 1
@@ -38,22 +38,22 @@ static void test_attention_by_hand(void **state)
     const float expected_weights[] = {7 / 24.f, 17 / 24.f};
     const float expected_per_head[] = {1 / 3.f, 2 / 3.f, 1 / 4.f, 3 / 4.f};
     float out[2], weights[2], per_head[4];
-    vkf__ref_attention_desc desc = {.batch = 1,
-                                    .q_len = 1,
-                                    .k_len = 2,
-                                    .embed_dim = 2,
-                                    .num_heads = 2,
-                                    .query = query,
-                                    .key = key,
-                                    .value = value,
-                                    .q_weight = IDENTITY,
-                                    .k_weight = IDENTITY,
-                                    .v_weight = IDENTITY,
-                                    .out_weight = swap,
-                                    .out_bias = out_bias,
-                                    .out = out,
-                                    .weights = weights,
-                                    .weights_per_head = per_head};
+    vkf_ref_attention_desc desc = {.batch = 1,
+                                   .q_len = 1,
+                                   .k_len = 2,
+                                   .embed_dim = 2,
+                                   .num_heads = 2,
+                                   .query = query,
+                                   .key = key,
+                                   .value = value,
+                                   .q_weight = IDENTITY,
+                                   .k_weight = IDENTITY,
+                                   .v_weight = IDENTITY,
+                                   .out_weight = swap,
+                                   .out_bias = out_bias,
+                                   .out = out,
+                                   .weights = weights,
+                                   .weights_per_head = per_head};
     run(&desc);
     assert_close(out, expected, 2, ATOL, RTOL, "attention");
     assert_close(weights, expected_weights, 2, ATOL, RTOL, "mean weights");
@@ -88,22 +88,22 @@ static void test_attention_scale_and_biases(void **state)
     const float value[] = {0, 0, 0, 0, 3, 3, 3, 3};
     const float expected[] = {3, 4, 5, 6};
     float out[4];
-    run(&(vkf__ref_attention_desc){.batch = 1,
-                                   .q_len = 1,
-                                   .k_len = 2,
-                                   .embed_dim = 4,
-                                   .num_heads = 1,
-                                   .query = ZEROS,
-                                   .key = key,
-                                   .value = value,
-                                   .q_weight = identity,
-                                   .k_weight = identity,
-                                   .v_weight = identity,
-                                   .out_weight = identity,
-                                   .q_bias = twos,
-                                   .k_bias = hundred,
-                                   .v_bias = value_bias,
-                                   .out = out});
+    run(&(vkf_ref_attention_desc){.batch = 1,
+                                  .q_len = 1,
+                                  .k_len = 2,
+                                  .embed_dim = 4,
+                                  .num_heads = 1,
+                                  .query = ZEROS,
+                                  .key = key,
+                                  .value = value,
+                                  .q_weight = identity,
+                                  .k_weight = identity,
+                                  .v_weight = identity,
+                                  .out_weight = identity,
+                                  .q_bias = twos,
+                                  .k_bias = hundred,
+                                  .v_bias = value_bias,
+                                  .out = out});
     assert_close(out, expected, 4, 2e-5, 0, "scale and biases"); // scores are near 400: 1e-7 relative of that
 }
 
@@ -119,23 +119,23 @@ static void test_attention_extra_keys(void **state)
     const float only_extra[] = {4, 0}; // (8 + 0) / 2
     const uint8_t exclude_all[] = {1, 1};
     float out[2], weights[4];
-    vkf__ref_attention_desc desc = {.batch = 1,
-                                    .q_len = 1,
-                                    .k_len = 2,
-                                    .embed_dim = 2,
-                                    .num_heads = 1,
-                                    .query = ZEROS,
-                                    .key = ZEROS,
-                                    .value = value,
-                                    .q_weight = IDENTITY,
-                                    .k_weight = IDENTITY,
-                                    .v_weight = IDENTITY,
-                                    .out_weight = IDENTITY,
-                                    .bias_k = bias_k,
-                                    .bias_v = bias_v,
-                                    .add_zero_attn = true,
-                                    .out = out,
-                                    .weights = weights};
+    vkf_ref_attention_desc desc = {.batch = 1,
+                                   .q_len = 1,
+                                   .k_len = 2,
+                                   .embed_dim = 2,
+                                   .num_heads = 1,
+                                   .query = ZEROS,
+                                   .key = ZEROS,
+                                   .value = value,
+                                   .q_weight = IDENTITY,
+                                   .k_weight = IDENTITY,
+                                   .v_weight = IDENTITY,
+                                   .out_weight = IDENTITY,
+                                   .bias_k = bias_k,
+                                   .bias_v = bias_v,
+                                   .add_zero_attn = true,
+                                   .out = out,
+                                   .weights = weights};
     run(&desc);
     assert_close(out, expected, 2, ATOL, RTOL, "bias_kv and zero_attn");
     assert_close(weights, quarters, 4, ATOL, RTOL, "weights of all four keys");
@@ -154,23 +154,23 @@ static void test_attention_fully_masked_rules(void **state)
     const float expected[VKF_FULLY_MASKED_COUNT][2] = {{1, 2}, {NAN, NAN}, {9, 14}};
     for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
         float out[2];
-        run(&(vkf__ref_attention_desc){.batch = 1,
-                                       .q_len = 1,
-                                       .k_len = 2,
-                                       .embed_dim = 2,
-                                       .num_heads = 1,
-                                       .query = ZEROS,
-                                       .key = ZEROS,
-                                       .value = value,
-                                       .q_weight = IDENTITY,
-                                       .k_weight = IDENTITY,
-                                       .v_weight = IDENTITY,
-                                       .out_weight = IDENTITY,
-                                       .out_bias = out_bias,
-                                       .mask.key_kind = VKF_MASK_LENGTHS,
-                                       .key_mask_values = lengths,
-                                       .fully_masked = (vkf_fully_masked)rule,
-                                       .out = out});
+        run(&(vkf_ref_attention_desc){.batch = 1,
+                                      .q_len = 1,
+                                      .k_len = 2,
+                                      .embed_dim = 2,
+                                      .num_heads = 1,
+                                      .query = ZEROS,
+                                      .key = ZEROS,
+                                      .value = value,
+                                      .q_weight = IDENTITY,
+                                      .k_weight = IDENTITY,
+                                      .v_weight = IDENTITY,
+                                      .out_weight = IDENTITY,
+                                      .out_bias = out_bias,
+                                      .mask.key_kind = VKF_MASK_LENGTHS,
+                                      .key_mask_values = lengths,
+                                      .fully_masked = (vkf_fully_masked)rule,
+                                      .out = out});
         assert_close(out, expected[rule], 2, ATOL, RTOL, "fully masked");
     }
 }
@@ -182,7 +182,7 @@ typedef struct random_case {
     float query[B * L * E], key[B * S * E], value[B * S * E];
     float weights[4 * E * E], biases[4 * E]; // of q, k, v and out
     float out[B * L * E];
-    vkf__ref_attention_desc desc;
+    vkf_ref_attention_desc desc;
 } random_case;
 
 static void make_case(random_case *c, uint64_t seed)
@@ -194,23 +194,23 @@ static void make_case(random_case *c, uint64_t seed)
     vkf_test_fill_normal(&random, c->value, B * S * E, 0, 1);
     vkf_test_fill_normal(&random, c->weights, 4 * E * E, 0, 0.5f);
     vkf_test_fill_normal(&random, c->biases, 4 * E, 0, 0.5f);
-    c->desc = (vkf__ref_attention_desc){.batch = B,
-                                        .q_len = L,
-                                        .k_len = S,
-                                        .embed_dim = E,
-                                        .num_heads = H,
-                                        .query = c->query,
-                                        .key = c->key,
-                                        .value = c->value,
-                                        .q_weight = c->weights,
-                                        .k_weight = c->weights + E * E,
-                                        .v_weight = c->weights + 2 * E * E,
-                                        .out_weight = c->weights + 3 * E * E,
-                                        .q_bias = c->biases,
-                                        .k_bias = c->biases + E,
-                                        .v_bias = c->biases + 2 * E,
-                                        .out_bias = c->biases + 3 * E,
-                                        .out = c->out};
+    c->desc = (vkf_ref_attention_desc){.batch = B,
+                                       .q_len = L,
+                                       .k_len = S,
+                                       .embed_dim = E,
+                                       .num_heads = H,
+                                       .query = c->query,
+                                       .key = c->key,
+                                       .value = c->value,
+                                       .q_weight = c->weights,
+                                       .k_weight = c->weights + E * E,
+                                       .v_weight = c->weights + 2 * E * E,
+                                       .out_weight = c->weights + 3 * E * E,
+                                       .q_bias = c->biases,
+                                       .k_bias = c->biases + E,
+                                       .v_bias = c->biases + 2 * E,
+                                       .out_bias = c->biases + 3 * E,
+                                       .out = c->out};
 }
 
 static void test_attention_boolean_equals_additive(void **state)
@@ -257,7 +257,7 @@ static void test_attention_lengths_equal_truncation(void **state)
     run(&c.desc);
     for (uint32_t b = 0; b < B; b++) {
         float out[L * E];
-        vkf__ref_attention_desc one = c.desc;
+        vkf_ref_attention_desc one = c.desc;
         one.batch = 1;
         one.k_len = (uint32_t)lengths[b];
         one.query += b * L * E;
@@ -316,7 +316,7 @@ static void test_sdpa_grouped_heads_equal_copies(void **state)
         for (size_t c = 0; c < V_WIDTH; c++)
             values[i * V_WIDTH + c] = value[from * V_WIDTH + c];
     }
-    vkf__ref_sdpa_desc desc = {
+    vkf_ref_sdpa_desc desc = {
         .softmax = {.batch = B,
                     .heads = HEADS,
                     .q_len = L,
@@ -338,14 +338,14 @@ static void test_sdpa_grouped_heads_equal_copies(void **state)
         .v_layout = {.row = V_WIDTH, .outer = HEADS * S * V_WIDTH, .inner = S * V_WIDTH},
         .out_layout = {.row = HEADS * V_WIDTH, .outer = L * HEADS * V_WIDTH, .inner = V_WIDTH},
     };
-    vkf__ref_sdpa(&desc);
+    vkf_ref_sdpa(&desc);
     desc.kv_heads = KV_HEADS;
     desc.key = key;
     desc.value = value;
     desc.out = out;
-    desc.k_layout = (vkf__ref_layout){.row = KV_HEADS * WIDTH, .outer = S * KV_HEADS * WIDTH, .inner = WIDTH};
-    desc.v_layout = (vkf__ref_layout){.row = KV_HEADS * V_WIDTH, .outer = S * KV_HEADS * V_WIDTH, .inner = V_WIDTH};
-    vkf__ref_sdpa(&desc);
+    desc.k_layout = (vkf_ref_layout){.row = KV_HEADS * WIDTH, .outer = S * KV_HEADS * WIDTH, .inner = WIDTH};
+    desc.v_layout = (vkf_ref_layout){.row = KV_HEADS * V_WIDTH, .outer = S * KV_HEADS * V_WIDTH, .inner = V_WIDTH};
+    vkf_ref_sdpa(&desc);
     assert_close(out, expected, sizeof out / 4, 0, 0, "grouped heads, seed 61");
 }
 
@@ -355,9 +355,9 @@ static void test_sdpa_by_hand(void **state)
     (void)state;
     const float query[] = {0.69314718056f, 0.69314718056f}, key[] = {0, 1}, value[] = {3, 6};
     const float expected[] = {5, 5}, expected_weights[] = {1 / 3.f, 2 / 3.f, 1 / 3.f, 2 / 3.f};
-    const vkf__ref_layout column = {.row = 1, .outer = 2, .inner = 1};
+    const vkf_ref_layout column = {.row = 1, .outer = 2, .inner = 1};
     float scores[4], out[2];
-    vkf__ref_sdpa(&(vkf__ref_sdpa_desc){
+    vkf_ref_sdpa(&(vkf_ref_sdpa_desc){
         .softmax = {.batch = 1, .heads = 2, .q_len = 1, .k_len = 2, .mask_cols = 2, .out = scores, .scale = 1},
         .kv_heads = 1,
         .head_dim = 1,
@@ -382,13 +382,13 @@ static void test_attention_without_memory(void **state)
     make_case(&c, 51);
     recording_host recording;
     recording_host_init(&recording);
-    assert_int_equal(vkf__ref_attention(&recording.host, &c.desc), VKF_OK);
+    assert_int_equal(vkf_ref_attention(&recording.host, &c.desc), VKF_OK);
     size_t calls = recording.calls;
     assert_true(calls > 0 && recording.live == 0);
     for (size_t fail = 1; fail <= calls; fail++) {
         recording_host_init(&recording);
         recording.fail_call = fail;
-        assert_int_equal(vkf__ref_attention(&recording.host, &c.desc), VKF_ERROR_OUT_OF_HOST_MEMORY);
+        assert_int_equal(vkf_ref_attention(&recording.host, &c.desc), VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_int_equal(recording.live, 0);
     }
 }

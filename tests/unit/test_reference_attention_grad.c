@@ -1,5 +1,5 @@
-// The gradients of attention by the reference against central differences of its forward pass in double, under every
-// kind of mask.
+// The references of attention for training and of its gradients against central differences of attention in double,
+// under every kind of mask.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#include "reference/reference.h"
+#include "base/philox.h"
+#include "op/train/attention_grad.h"
+#include "op/train/dropout.h"
+#include "support/by_hand.h"
 #include "support/random.h"
 
 enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, Q_LEN = 5, K_LEN = 7, WIDTH = 3, V_WIDTH = 2 };
@@ -18,20 +21,25 @@ enum {
     KEYS = BATCH * KV_HEADS * K_LEN * WIDTH,
     VALUES = BATCH * KV_HEADS * K_LEN * V_WIDTH,
     OUTS = BATCH * HEADS * Q_LEN * V_WIDTH,
-    SCORES = BATCH * HEADS * Q_LEN * K_LEN,
 };
 
 // The step is a power of two, and all values are multiples of GRAIN, so that neither they nor scores are rounded.
 #define STEP 0x1p-10f
 #define GRAIN 0x1p-4f
+#define SCALE 0.75f
 
-typedef struct bed {
-    float q[QUERIES], k[KEYS], v[VALUES], dout[OUTS], out[OUTS], scores[SCORES];
+typedef struct fixture {
+    float q[QUERIES], k[KEYS], v[VALUES], dout[OUTS];
     float additive[HEADS * Q_LEN * K_LEN];
     uint8_t hidden[BATCH * K_LEN];
     int32_t lengths[BATCH];
-    double dq[QUERIES], dk[KEYS], dv[VALUES], dbias[HEADS * Q_LEN * K_LEN], scratch[2 * K_LEN];
-} bed;
+    // What is asked for:
+    vkf_mask_kind mask_kind, key_mask_kind;
+    bool causal;
+    int32_t causal_offset;
+    uint32_t window;
+    vkf__attention_dropout dropout;
+} fixture;
 
 static void fill(vkf_test_random *random, float *values, size_t count)
 {
@@ -40,10 +48,10 @@ static void fill(vkf_test_random *random, float *values, size_t count)
         values[i] *= GRAIN;
 }
 
-static bed *make_bed(void)
+static fixture *make_fixture(void)
 {
     vkf_test_random random;
-    bed *b = calloc(1, sizeof *b);
+    fixture *b = calloc(1, sizeof *b);
     assert_non_null(b);
     vkf_test_random_init(&random, 20261126);
     fill(&random, b->q, QUERIES);
@@ -58,151 +66,208 @@ static bed *make_bed(void)
     return b;
 }
 
-static vkf__ref_layout layout_of(size_t heads, size_t length, size_t width)
+static vkf__heads_span heads_of(const float *values, uint32_t heads, uint32_t length, uint32_t width)
 {
-    return (vkf__ref_layout){.row = width, .outer = heads * length * width, .inner = length * width};
-}
-
-static vkf__ref_sdpa_grad_desc desc_of(bed *b)
-{
-    return (vkf__ref_sdpa_grad_desc){
-        .forward = {.softmax = {.batch = BATCH,
-                                .heads = HEADS,
-                                .q_len = Q_LEN,
-                                .k_len = K_LEN,
-                                .mask_cols = K_LEN,
-                                .out = b->scores,
-                                .scale = 0.75f},
-                    .kv_heads = KV_HEADS,
-                    .head_dim = WIDTH,
-                    .v_head_dim = V_WIDTH,
-                    .query = b->q,
-                    .key = b->k,
-                    .value = b->v,
-                    .out = b->out,
-                    .q_layout = layout_of(HEADS, Q_LEN, WIDTH),
-                    .k_layout = layout_of(KV_HEADS, K_LEN, WIDTH),
-                    .v_layout = layout_of(KV_HEADS, K_LEN, V_WIDTH),
-                    .out_layout = layout_of(HEADS, Q_LEN, V_WIDTH)},
-        .dout = b->dout,
-        .dq = b->dq,
-        .dk = b->dk,
-        .dv = b->dv,
-        .dbias = b->dbias,
-        .scratch = b->scratch,
+    return (vkf__heads_span){
+        .span = vkf_hand_operand(VKF_DTYPE_F32, values, (size_t)BATCH * heads * length * width),
+        .batch_stride = heads * length * width,
+        .row_stride = width,
+        .head_stride = length * width,
     };
 }
 
-// A central difference errs by STEP^2 / 6 = 1.6e-7 times a third derivative, here below 60.
-static void check_differences(const vkf__ref_sdpa_grad_desc *desc, float *values, const double *grads, size_t count)
+// Operands that are written begin as something.
+static vkf__attention_args forward_of(const fixture *b)
 {
+    const bool lengths = b->key_mask_kind == VKF_MASK_LENGTHS, hidden = b->key_mask_kind == VKF_MASK_BOOL_EXCLUDE;
+    return (vkf__attention_args){
+        .label = "attention",
+        .q = heads_of(b->q, HEADS, Q_LEN, WIDTH),
+        .k = heads_of(b->k, KV_HEADS, K_LEN, WIDTH),
+        .v = heads_of(b->v, KV_HEADS, K_LEN, V_WIDTH),
+        .out = heads_of(b->dout, HEADS, Q_LEN, V_WIDTH),
+        .mask = vkf_hand_operand(VKF_DTYPE_F32, b->mask_kind ? b->additive : NULL, HEADS * Q_LEN * K_LEN),
+        .key_mask = lengths ? vkf_hand_operand(VKF_DTYPE_I32, b->lengths, BATCH)
+                            : vkf_hand_operand(VKF_DTYPE_BOOL, hidden ? b->hidden : NULL, BATCH * K_LEN),
+        .mask_kind = b->mask_kind,
+        .key_mask_kind = b->key_mask_kind,
+        .batch = BATCH,
+        .heads = HEADS,
+        .kv_heads = KV_HEADS,
+        .q_len = Q_LEN,
+        .k_len = K_LEN,
+        .head_dim = WIDTH,
+        .v_head_dim = V_WIDTH,
+        .mask_cols = K_LEN,
+        .mask_head = Q_LEN * K_LEN,
+        .mask_row = K_LEN,
+        .key_mask_batch = lengths ? 1 : K_LEN,
+        .causal = b->causal,
+        .causal_offset = b->causal_offset,
+        .window = b->window,
+        .scale = SCALE,
+    };
+}
+
+static double dot(const float *x, const float *y, size_t width)
+{
+    double sum = 0;
+    for (size_t i = 0; i < width; i++)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static bool is_seen(const fixture *b, uint32_t batch, int32_t l, int32_t s)
+{
+    const int32_t position = l + b->causal_offset;
+    return !(b->causal && s > position) && !(b->window > 0 && s + (int32_t)b->window <= position) &&
+           !(b->key_mask_kind == VKF_MASK_LENGTHS && s >= b->lengths[batch]) &&
+           !(b->key_mask_kind == VKF_MASK_BOOL_EXCLUDE && b->hidden[batch * K_LEN + (uint32_t)s]);
+}
+
+static double kept(const fixture *b, uint32_t row, uint32_t s)
+{
+    const vkf__attention_dropout *d = &b->dropout;
+    const uint32_t counter[4] = {s / 4, row, d->stream, d->step};
+    const uint32_t seed[2] = {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)};
+    uint32_t words[4];
+    vkf__philox(counter, seed, words);
+    return d->p > 0 && words[s % 4] < vkf__dropout_threshold(d->p) ? 0 : (double)vkf__dropout_scale(d->p);
+}
+
+// The sum of a row's output, weighed by its gradient, from the definition of attention.
+static double row_product(const fixture *b, uint32_t row)
+{
+    const uint32_t l = row % Q_LEN, h = row / Q_LEN % HEADS, batch = row / Q_LEN / HEADS;
+    const uint32_t first_key = (batch * KV_HEADS + h / (HEADS / KV_HEADS)) * K_LEN;
+    double total = 0, sum = 0;
+    for (uint32_t s = 0; s < K_LEN; s++) {
+        const double bias = b->mask_kind ? (double)b->additive[(h * Q_LEN + l) * K_LEN + s] : 0;
+        const double score =
+            (double)SCALE * dot(b->q + (size_t)row * WIDTH, b->k + (size_t)(first_key + s) * WIDTH, WIDTH);
+        const double weight = is_seen(b, batch, (int32_t)l, (int32_t)s) ? exp(score + bias) : 0;
+        total += weight;
+        sum += weight * kept(b, row, s) *
+               dot(b->dout + (size_t)row * V_WIDTH, b->v + (size_t)(first_key + s) * V_WIDTH, V_WIDTH);
+    }
+    return total > 0 ? sum / total : 0;
+}
+
+static double product(const fixture *b)
+{
+    double sum = 0;
+    for (uint32_t row = 0; row < BATCH * HEADS * Q_LEN; row++)
+        sum += row_product(b, row);
+    return sum;
+}
+
+// A central difference errs by STEP^2 / 6 = 1.6e-7 times a third derivative, here below 60.
+static void check_differences(const fixture *b, float *values, const vkf__heads_span *grads, size_t count)
+{
+    float read[QUERIES + KEYS];
+    assert_true(count <= sizeof read / sizeof *read);
+    vkf_hand_read(&grads->span, read);
     for (size_t i = 0; i < count; i++) {
         const float value = values[i];
         values[i] = value + STEP;
-        const double above = vkf__ref_sdpa_product(desc);
+        const double above = product(b);
         values[i] = value - STEP;
-        const double below = vkf__ref_sdpa_product(desc);
+        const double below = product(b);
         values[i] = value;
-        const double difference = (above - below) / (2.0 * STEP);
-        if (!(fabs(difference - grads[i]) <= 1e-5))
-            fail_msg("element %zu of %zu: %.9g, and %.9g by differences", i, count, grads[i], difference);
+        const double difference = (above - below) / (2.0 * (double)STEP);
+        if (!(fabs(difference - (double)read[i]) <= 1e-5))
+            fail_msg("element %zu of %zu: %.9g, and %.9g by differences", i, count, (double)read[i], difference);
     }
 }
 
-static void check_sum(const vkf__ref_sdpa_grad_desc *desc)
+// The output, whose elements are rounded, makes the same sum.
+static void check_sum(const fixture *b, const vkf__heads_span *span)
 {
-    double sum = 0;
-    for (size_t i = 0; i < OUTS; i++)
-        sum += (double)desc->dout[i] * desc->forward.out[i];
-    assert_true(fabs(sum - vkf__ref_sdpa_product(desc)) <= 1e-5);
+    float out[OUTS];
+    vkf_hand_read(&span->span, out);
+    assert_true(fabs(dot(b->dout, out, OUTS) - product(b)) <= 1e-5);
 }
 
-// The output of either forward pass, whose elements are rounded, makes the same sum.
-static void check_product(const vkf__ref_sdpa_grad_desc *desc)
+static void check(fixture *b)
 {
-    float row_stats[2 * BATCH * HEADS * Q_LEN];
-    if (desc->dropout.p == 0) {
-        vkf__ref_sdpa(&desc->forward);
-        check_sum(desc);
+    vkf__attention_grad_args args = {
+        .label = "gradients",
+        .forward = forward_of(b),
+        .dropout = b->dropout,
+        .row_stats = vkf_hand_operand(VKF_DTYPE_F32, b->q, 2 * BATCH * HEADS * Q_LEN),
+        .dout = heads_of(b->dout, HEADS, Q_LEN, V_WIDTH),
+        .dq = heads_of(b->q, HEADS, Q_LEN, WIDTH),
+        .dk = heads_of(b->k, KV_HEADS, K_LEN, WIDTH),
+        .dv = heads_of(b->v, KV_HEADS, K_LEN, V_WIDTH),
+    };
+    const vkf__attention_train_args train = {args.forward, args.dropout, args.row_stats};
+    if (b->mask_kind)
+        args.dbias = (vkf__heads_span){vkf_hand_operand(VKF_DTYPE_F32, b->additive, HEADS * Q_LEN * K_LEN), 0, K_LEN,
+                                       Q_LEN * K_LEN};
+    if (b->dropout.p == 0) {
+        vkf_hand_run(VKF_OP_ATTENTION, &args.forward);
+        check_sum(b, &args.forward.out);
     }
-    vkf__ref_sdpa_train(desc, row_stats);
-    check_sum(desc);
-}
-
-static void check(bed *b, const vkf__ref_sdpa_grad_desc *desc)
-{
-    check_product(desc);
-    vkf__ref_sdpa_grad(desc);
-    check_differences(desc, b->q, b->dq, QUERIES);
-    check_differences(desc, b->k, b->dk, KEYS);
-    check_differences(desc, b->v, b->dv, VALUES);
-    if (desc->forward.softmax.mask)
-        check_differences(desc, b->additive, b->dbias, HEADS * Q_LEN * K_LEN);
+    vkf_hand_run(VKF_OP_ATTENTION_TRAIN, &train);
+    check_sum(b, &args.forward.out);
+    vkf_hand_run(VKF_OP_ATTENTION_GRAD, &args);
+    check_differences(b, b->q, &args.dq, QUERIES);
+    check_differences(b, b->k, &args.dk, KEYS);
+    check_differences(b, b->v, &args.dv, VALUES);
+    if (b->mask_kind)
+        check_differences(b, b->additive, &args.dbias, HEADS * Q_LEN * K_LEN);
     free(b);
 }
 
 static void test_grad_without_masks(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    const vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    check(b, &desc);
+    check(make_fixture());
 }
 
 // The first row of every head sees no key.
 static void test_grad_with_additive_mask(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    desc.forward.softmax.mask_kind = VKF_MASK_ADDITIVE;
-    desc.forward.softmax.mask = b->additive;
-    desc.forward.softmax.mask_head = Q_LEN * K_LEN;
-    desc.forward.softmax.mask_row = K_LEN;
-    check(b, &desc);
+    fixture *b = make_fixture();
+    b->mask_kind = VKF_MASK_ADDITIVE;
+    check(b);
 }
 
 static void test_grad_with_hidden_keys(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    desc.forward.softmax.key_mask_kind = VKF_MASK_BOOL_EXCLUDE;
-    desc.forward.softmax.key_mask = b->hidden;
-    check(b, &desc);
+    fixture *b = make_fixture();
+    b->key_mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    check(b);
 }
 
 // No query of the first batch entry sees a key.
 static void test_grad_with_lengths(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    desc.forward.softmax.key_mask_kind = VKF_MASK_LENGTHS;
-    desc.forward.softmax.key_mask = b->lengths;
-    check(b, &desc);
+    fixture *b = make_fixture();
+    b->key_mask_kind = VKF_MASK_LENGTHS;
+    check(b);
 }
 
 static void test_grad_with_causal_mask_and_window(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    desc.forward.softmax.causal = true;
-    desc.forward.softmax.causal_offset = K_LEN - Q_LEN - 3;
-    desc.forward.softmax.window = 3;
-    check(b, &desc);
+    fixture *b = make_fixture();
+    b->causal = true;
+    b->causal_offset = K_LEN - Q_LEN - 3;
+    b->window = 3;
+    check(b);
 }
 
 static void test_grad_with_dropout(void **state)
 {
     (void)state;
-    bed *b = make_bed();
-    vkf__ref_sdpa_grad_desc desc = desc_of(b);
-    desc.dropout = (vkf__ref_weight_dropout){.p = 0.4, .seed = UINT64_C(0x123456789abcdef), .stream = 2, .step = 7};
-    desc.forward.softmax.key_mask_kind = VKF_MASK_LENGTHS;
-    desc.forward.softmax.key_mask = b->lengths;
-    check(b, &desc);
+    fixture *b = make_fixture();
+    b->dropout = (vkf__attention_dropout){.p = 0.4f, .seed = UINT64_C(0x123456789abcdef), .stream = 2, .step = 7};
+    b->key_mask_kind = VKF_MASK_LENGTHS;
+    check(b);
 }
 
 int main(void)
@@ -215,5 +280,5 @@ int main(void)
         cmocka_unit_test(test_grad_with_causal_mask_and_window),
         cmocka_unit_test(test_grad_with_dropout),
     };
-    return cmocka_run_group_tests_name("reference_attention_grad", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reference_attention_grad", tests, vkf_hand_setup, vkf_hand_teardown);
 }

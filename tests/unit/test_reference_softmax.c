@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "reference/reference.h"
+#include "op/softmax.h"
+#include "support/by_hand.h"
 #include "support/compare.h"
 #include "support/random.h"
 
@@ -18,11 +19,34 @@
 static const float LN2 = 0.69314718056f;
 static const float LN3 = 1.09861228867f;
 
+typedef struct softmax_case {
+    vkf__softmax_args args;
+    const float *x;
+    const void *mask, *key_mask; // of the args' kinds
+    float *out;
+} softmax_case;
+
 // One row of three columns, all under the masks.
-static vkf__ref_softmax_desc one_row(const float *x, float *out)
+static softmax_case one_row(const float *x, float *out)
 {
-    return (vkf__ref_softmax_desc){
-        .batch = 1, .heads = 1, .q_len = 1, .k_len = 3, .mask_cols = 3, .x = x, .out = out, .scale = 1};
+    return (softmax_case){
+        .args = {.batch = 1, .heads = 1, .q_len = 1, .k_len = 3, .mask_cols = 3, .scale = 1}, .x = x, .out = out};
+}
+
+static void softmax(const softmax_case *c)
+{
+    vkf__softmax_args args = c->args;
+    const size_t count = (size_t)args.batch * args.heads * args.q_len * args.k_len;
+    const size_t masked = (size_t)(args.batch - 1) * args.mask_batch + (args.heads - 1) * args.mask_head +
+                          (args.q_len - 1) * args.mask_row + args.mask_cols;
+    args.label = "softmax";
+    args.key_mask_batch = args.key_mask_kind == VKF_MASK_LENGTHS ? 1 : args.mask_cols;
+    args.x = args.out = vkf_hand_operand(VKF_DTYPE_F32, c->x, count);
+    args.mask = vkf_hand_operand(vkf__mask_dtype(args.mask_kind), c->mask, masked);
+    args.key_mask =
+        vkf_hand_operand(vkf__mask_dtype(args.key_mask_kind), c->key_mask, (size_t)args.batch * args.key_mask_batch);
+    vkf_hand_run(VKF_OP_SOFTMAX, &args);
+    vkf_hand_read(&args.out, c->out);
 }
 
 static void test_softmax_of_logarithms(void **state)
@@ -32,11 +56,11 @@ static void test_softmax_of_logarithms(void **state)
     const float expected[] = {1 / 6.f, 2 / 6.f, 3 / 6.f};
     const float squared[] = {1 / 14.f, 4 / 14.f, 9 / 14.f};
     float out[3];
-    vkf__ref_softmax_desc desc = one_row(x, out);
-    vkf__ref_softmax(&desc);
+    softmax_case c = one_row(x, out);
+    softmax(&c);
     assert_close(out, expected, 3, ATOL, RTOL, "softmax");
-    desc.scale = 2;
-    vkf__ref_softmax(&desc);
+    c.args.scale = 2;
+    softmax(&c);
     assert_close(out, squared, 3, ATOL, RTOL, "softmax, scale 2");
 }
 
@@ -63,17 +87,17 @@ static void test_softmax_mask_kinds(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         float out[3];
-        vkf__ref_softmax_desc desc = one_row(x, out);
-        desc.key_mask_kind = cases[i].kind;
-        desc.key_mask = cases[i].mask;
-        vkf__ref_softmax(&desc);
+        softmax_case c = one_row(x, out);
+        c.args.key_mask_kind = cases[i].kind;
+        c.key_mask = cases[i].mask;
+        softmax(&c);
         assert_close(out, cases[i].expected, 3, ATOL, RTOL, "key mask");
         if (cases[i].kind == VKF_MASK_LENGTHS)
             continue;
-        desc.key_mask_kind = VKF_MASK_NONE;
-        desc.mask_kind = cases[i].kind;
-        desc.mask = cases[i].mask;
-        vkf__ref_softmax(&desc);
+        c.args.key_mask_kind = VKF_MASK_NONE;
+        c.args.mask_kind = cases[i].kind;
+        c.mask = cases[i].mask;
+        softmax(&c);
         assert_close(out, cases[i].expected, 3, ATOL, RTOL, "mask");
     }
 }
@@ -86,13 +110,13 @@ static void test_softmax_masks_together(void **state)
     const float added[] = {0, 0, LN2};
     const float expected[] = {0, 1 / 4.f, 2 / 4.f, 1 / 4.f}; // the fourth column lies past the masks
     float out[4];
-    vkf__ref_softmax_desc desc = one_row(x, out);
-    desc.k_len = 4;
-    desc.mask_kind = VKF_MASK_BOOL_EXCLUDE;
-    desc.mask = exclude;
-    desc.key_mask_kind = VKF_MASK_ADDITIVE;
-    desc.key_mask = added;
-    vkf__ref_softmax(&desc);
+    softmax_case c = one_row(x, out);
+    c.args.k_len = 4;
+    c.args.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    c.mask = exclude;
+    c.args.key_mask_kind = VKF_MASK_ADDITIVE;
+    c.key_mask = added;
+    softmax(&c);
     assert_close(out, expected, 4, ATOL, RTOL, "both masks");
 }
 
@@ -105,25 +129,25 @@ static void test_softmax_mask_strides(void **state)
     const float per_batch[] = {0, 1, 0, 1, .5f, .5f, .5f, .5f};
     const float shared[] = {0, 1, 0, 1, 0, 1, 0, 1};
     float out[8];
-    vkf__ref_softmax_desc desc = {.batch = 2,
-                                  .heads = 2,
-                                  .q_len = 1,
-                                  .k_len = 2,
-                                  .mask_cols = 2,
-                                  .x = x,
-                                  .out = out,
-                                  .scale = 1,
-                                  .mask_kind = VKF_MASK_BOOL_EXCLUDE,
-                                  .mask = mask,
-                                  .mask_batch = 4,
-                                  .mask_head = 2};
-    vkf__ref_softmax(&desc);
+    softmax_case c = {.args.batch = 2,
+                      .args.heads = 2,
+                      .args.q_len = 1,
+                      .args.k_len = 2,
+                      .args.mask_cols = 2,
+                      .x = x,
+                      .out = out,
+                      .args.scale = 1,
+                      .args.mask_kind = VKF_MASK_BOOL_EXCLUDE,
+                      .mask = mask,
+                      .args.mask_batch = 4,
+                      .args.mask_head = 2};
+    softmax(&c);
     assert_close(out, per_head, 8, ATOL, RTOL, "mask per head");
-    desc.mask_head = 0;
-    vkf__ref_softmax(&desc);
+    c.args.mask_head = 0;
+    softmax(&c);
     assert_close(out, per_batch, 8, ATOL, RTOL, "mask per batch entry");
-    desc.mask_batch = 0;
-    vkf__ref_softmax(&desc);
+    c.args.mask_batch = 0;
+    softmax(&c);
     assert_close(out, shared, 8, ATOL, RTOL, "one mask");
 }
 
@@ -135,24 +159,24 @@ static void test_softmax_causal_and_window(void **state)
     const float windowed[] = {0, .5f, .5f, 0, 0, 0, .5f, .5f};
     const float top_left[] = {1, 0, 0, 0, .5f, .5f, 0, 0};
     float out[8];
-    vkf__ref_softmax_desc desc = {.batch = 1,
-                                  .heads = 1,
-                                  .q_len = 2,
-                                  .k_len = 4,
-                                  .mask_cols = 4,
-                                  .x = x,
-                                  .out = out,
-                                  .scale = 1,
-                                  .causal = true,
-                                  .causal_offset = 2};
-    vkf__ref_softmax(&desc);
+    softmax_case c = {.args.batch = 1,
+                      .args.heads = 1,
+                      .args.q_len = 2,
+                      .args.k_len = 4,
+                      .args.mask_cols = 4,
+                      .x = x,
+                      .out = out,
+                      .args.scale = 1,
+                      .args.causal = true,
+                      .args.causal_offset = 2};
+    softmax(&c);
     assert_close(out, causal, 8, ATOL, RTOL, "causal, bottom right");
-    desc.window = 2;
-    vkf__ref_softmax(&desc);
+    c.args.window = 2;
+    softmax(&c);
     assert_close(out, windowed, 8, ATOL, RTOL, "window of 2");
-    desc.window = 0;
-    desc.causal_offset = 0;
-    vkf__ref_softmax(&desc);
+    c.args.window = 0;
+    c.args.causal_offset = 0;
+    softmax(&c);
     assert_close(out, top_left, 8, ATOL, RTOL, "causal, top left");
 }
 
@@ -164,9 +188,9 @@ static void test_softmax_fully_masked_rules(void **state)
     const float input[] = {-INFINITY, -INFINITY, -INFINITY};
     for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
         float out[3];
-        vkf__ref_softmax_desc desc = one_row(input, out);
-        desc.fully_masked = (vkf_fully_masked)rule;
-        vkf__ref_softmax(&desc);
+        softmax_case c = one_row(input, out);
+        c.args.fully_masked = (vkf_fully_masked)rule;
+        softmax(&c);
         assert_close(out, expected[rule], 3, ATOL, RTOL, "fully masked");
     }
 }
@@ -187,11 +211,11 @@ static void test_softmax_low_masks_are_values(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         float out[3];
-        vkf__ref_softmax_desc desc = one_row(x, out);
-        desc.mask_kind = VKF_MASK_ADDITIVE;
-        desc.mask = rows[i].mask;
-        desc.fully_masked = VKF_FULLY_MASKED_NAN;
-        vkf__ref_softmax(&desc);
+        softmax_case c = one_row(x, out);
+        c.args.mask_kind = VKF_MASK_ADDITIVE;
+        c.mask = rows[i].mask;
+        c.args.fully_masked = VKF_FULLY_MASKED_NAN;
+        softmax(&c);
         assert_close(out, rows[i].expected, 3, ATOL, RTOL, "low masks");
     }
 }
@@ -203,12 +227,12 @@ static void test_softmax_masks_overflow_together(void **state)
     const float x[] = {1, 2, 1}, low[] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, part[] = {0, -FLT_MAX, -FLT_MAX};
     const float first[] = {1, 0, 0};
     float out[3];
-    vkf__ref_softmax_desc desc = one_row(x, out);
-    desc.mask_kind = desc.key_mask_kind = VKF_MASK_ADDITIVE;
-    desc.mask = low;
-    desc.key_mask = part;
-    desc.fully_masked = VKF_FULLY_MASKED_NAN;
-    vkf__ref_softmax(&desc);
+    softmax_case c = one_row(x, out);
+    c.args.mask_kind = c.args.key_mask_kind = VKF_MASK_ADDITIVE;
+    c.mask = low;
+    c.key_mask = part;
+    c.args.fully_masked = VKF_FULLY_MASKED_NAN;
+    softmax(&c);
     assert_close(out, first, 3, 0, 0, "low masks together");
 }
 
@@ -221,21 +245,21 @@ static void test_softmax_special_values(void **state)
     const float all_nan[] = {NAN, NAN, NAN};
     const float halves[] = {.5f, 0, .5f};
     float out[3];
-    vkf__ref_softmax_desc desc = one_row(nan_row, out);
-    vkf__ref_softmax(&desc);
+    softmax_case c = one_row(nan_row, out);
+    softmax(&c);
     assert_close(out, all_nan, 3, 0, 0, "NaN");
-    desc.x = inf_row;
-    vkf__ref_softmax(&desc);
+    c.x = inf_row;
+    softmax(&c);
     assert_close(out, all_nan, 3, 0, 0, "+inf");
-    desc.x = large_row;
-    vkf__ref_softmax(&desc);
+    c.x = large_row;
+    softmax(&c);
     assert_close(out, halves, 3, 0, 0, "+-1e4");
     const uint8_t exclude[] = {0, 1, 0};
     const float first[] = {1, 0, 0};
-    desc.x = nan_row;
-    desc.mask_kind = VKF_MASK_BOOL_EXCLUDE;
-    desc.mask = exclude;
-    vkf__ref_softmax(&desc);
+    c.x = nan_row;
+    c.args.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    c.mask = exclude;
+    softmax(&c);
     assert_close(out, first, 3, 0, 0, "a masked NaN");
 }
 
@@ -247,17 +271,17 @@ static void test_softmax_rows_sum_to_one(void **state)
     vkf_test_random_init(&random, 11);
     float x[ROWS * COLS], out[ROWS * COLS], sums[ROWS] = {0}, ones[ROWS];
     vkf_test_fill_normal(&random, x, ROWS * COLS, 0, 5);
-    vkf__ref_softmax(&(vkf__ref_softmax_desc){.batch = 2,
-                                              .heads = 3,
-                                              .q_len = 2,
-                                              .k_len = COLS,
-                                              .mask_cols = COLS,
-                                              .x = x,
-                                              .out = out,
-                                              .scale = 0.5f,
-                                              .causal = true,
-                                              .causal_offset = 20,
-                                              .window = 9});
+    softmax(&(softmax_case){.args.batch = 2,
+                            .args.heads = 3,
+                            .args.q_len = 2,
+                            .args.k_len = COLS,
+                            .args.mask_cols = COLS,
+                            .x = x,
+                            .out = out,
+                            .args.scale = 0.5f,
+                            .args.causal = true,
+                            .args.causal_offset = 20,
+                            .args.window = 9});
     for (size_t i = 0; i < ROWS * COLS; i++) {
         assert_true(out[i] >= 0);
         sums[i / COLS] += out[i];
@@ -269,11 +293,11 @@ static void test_softmax_rows_sum_to_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax_of_logarithms),     cmocka_unit_test(test_softmax_mask_kinds),
-        cmocka_unit_test(test_softmax_masks_together),    cmocka_unit_test(test_softmax_mask_strides),
-        cmocka_unit_test(test_softmax_causal_and_window), cmocka_unit_test(test_softmax_fully_masked_rules),
+        cmocka_unit_test(test_softmax_of_logarithms),        cmocka_unit_test(test_softmax_mask_kinds),
+        cmocka_unit_test(test_softmax_masks_together),       cmocka_unit_test(test_softmax_mask_strides),
+        cmocka_unit_test(test_softmax_causal_and_window),    cmocka_unit_test(test_softmax_fully_masked_rules),
         cmocka_unit_test(test_softmax_low_masks_are_values), cmocka_unit_test(test_softmax_masks_overflow_together),
-        cmocka_unit_test(test_softmax_special_values),    cmocka_unit_test(test_softmax_rows_sum_to_one),
+        cmocka_unit_test(test_softmax_special_values),       cmocka_unit_test(test_softmax_rows_sum_to_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, vkf_hand_setup, vkf_hand_teardown);
 }

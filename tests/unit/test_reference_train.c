@@ -8,7 +8,11 @@
 
 #include <cmocka.h>
 
-#include "reference/reference.h"
+#include "op/train/clip.h"
+#include "op/train/cross_entropy.h"
+#include "op/train/optimiser.h"
+#include "op/train/total.h"
+#include "support/by_hand.h"
 #include "support/compare.h"
 
 enum { COLS = 7, IGNORED = -100 };
@@ -38,6 +42,27 @@ static double slope(int32_t column, int32_t label, double smoothing)
     return (loss_of(above, label, smoothing) - loss_of(below, label, smoothing)) / (2 * step);
 }
 
+// Losses (rows) and gradients (rows, cols) of logits (rows, cols) with a label each.
+static void cross_entropy(uint32_t rows, uint32_t cols, const float *x, const int32_t *labels, float smoothing,
+                          float factor, float *out_loss, float *out_gradient)
+{
+    const vkf__cross_entropy_args args = {
+        .label = "loss",
+        .logits = vkf_hand_operand(VKF_DTYPE_F32, x, (size_t)rows * cols),
+        .labels = vkf_hand_operand(VKF_DTYPE_I32, labels, rows),
+        .loss = vkf_hand_operand(VKF_DTYPE_F32, x, rows),
+        .gradient = vkf_hand_operand(VKF_DTYPE_F32, x, (size_t)rows * cols),
+        .rows = rows,
+        .cols = cols,
+        .ignored = IGNORED,
+        .smoothing = smoothing,
+        .factor = factor,
+    };
+    vkf_hand_run(VKF_OP_CROSS_ENTROPY, &args);
+    vkf_hand_read(&args.loss, out_loss);
+    vkf_hand_read(&args.gradient, out_gradient);
+}
+
 static void check_row(int32_t label, float smoothing, float factor)
 {
     float loss = -1, gradient[COLS], expected[COLS];
@@ -47,8 +72,7 @@ static void check_row(int32_t label, float smoothing, float factor)
         expected[i] = (float)(factor * slope(i, label, smoothing));
     }
     const float expected_loss = (float)loss_of(x, label, smoothing);
-    vkf__ref_cross_entropy(
-        &(vkf__ref_cross_entropy_desc){1, COLS, logits, &label, IGNORED, smoothing, factor, &loss, gradient});
+    cross_entropy(1, COLS, logits, &label, smoothing, factor, &loss, gradient);
     assert_close(&loss, &expected_loss, 1, 0, 1e-6, "cross entropy");
     assert_close(gradient, expected, COLS, 1e-9, 1e-6, "gradient of cross entropy");
 }
@@ -67,7 +91,7 @@ static void test_cross_entropy_of_labels_that_are_no_columns(void **state)
     const float rows[3] = {NAN, 1, 1}, expected[3] = {0, NAN, NAN};
     const int32_t labels[3] = {IGNORED, 1, -1};
     float loss[3], gradient[3];
-    vkf__ref_cross_entropy(&(vkf__ref_cross_entropy_desc){3, 1, rows, labels, IGNORED, 0.5f, 1, loss, gradient});
+    cross_entropy(3, 1, rows, labels, 0.5f, 1, loss, gradient);
     assert_close(loss, expected, 3, 0, 0, "loss");
     assert_close(gradient, expected, 3, 0, 0, "gradient");
 }
@@ -84,64 +108,104 @@ static void test_clip_factor_and_norm(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         float out[2];
-        vkf__ref_clip(2, rows[i].squares, rows[i].max_norm, rows[i].scale, out);
+        const vkf__clip_args args = {"clip",
+                                     vkf_hand_operand(VKF_DTYPE_F32, rows[i].squares, 2),
+                                     vkf_hand_operand(VKF_DTYPE_F32, rows[i].squares, 2),
+                                     2,
+                                     rows[i].max_norm,
+                                     rows[i].scale};
+        vkf_hand_run(VKF_OP_CLIP, &args);
+        vkf_hand_read(&args.out, out);
         assert_close(out, rows[i].out, 2, 0, 1e-6, "clip");
     }
+}
+
+static float total_of(const float *x, uint32_t count, bool squares)
+{
+    float out = 0;
+    const vkf__total_args args = {
+        .label = "total",
+        .x = vkf_hand_operand(VKF_DTYPE_F32, x, count),
+        .out = vkf_hand_operand(VKF_DTYPE_F32, &out, 1),
+        .count = count,
+        .squares = squares,
+        .factor = 1,
+    };
+    vkf_hand_run(VKF_OP_TOTAL, &args);
+    vkf_hand_read(&args.out, &out);
+    return out;
 }
 
 static void test_total_of_elements_and_squares(void **state)
 {
     (void)state;
     const float x[] = {1, -2, 3, 0.5f};
-    assert_true(vkf__ref_total(4, x, false) == 2.5);
-    assert_true(vkf__ref_total(4, x, true) == 14.25);
-    assert_true(vkf__ref_total(0, x, true) == 0);
+    assert_true(total_of(x, 4, false) == 2.5f);
+    assert_true(total_of(x, 4, true) == 14.25f);
 }
 
-static vkf__ref_adam_desc adam_of(float *parameter, const float *gradient, float *moments, uint32_t step)
+// Steps of a single weight, in place.
+typedef struct weight {
+    float parameter, kept[2], factor;
+} weight;
+
+static vkf__adam_args adam_of(uint32_t step)
 {
-    return (vkf__ref_adam_desc){
-        .count = 1,
-        .parameter = parameter,
-        .gradient = gradient,
-        .moments = moments,
-        .factor = 0.5,
-        .step = step,
-        .rate = 0.1,
-        .beta1 = 0.9,
-        .beta2 = 0.999,
-        .eps = 1e-3,
-    };
+    return (vkf__adam_args){
+        .label = "adam", .count = 1, .step = step, .rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-3};
+}
+
+static void step_adam(weight *w, float gradient, vkf__adam_args args)
+{
+    args.parameter = vkf_hand_operand(VKF_DTYPE_F32, &w->parameter, 1);
+    args.gradient = vkf_hand_operand(VKF_DTYPE_F32, &gradient, 1);
+    args.moments = vkf_hand_operand(VKF_DTYPE_F32, w->kept, 2);
+    args.factor = vkf_hand_operand(VKF_DTYPE_F32, &w->factor, 1);
+    vkf_hand_run(VKF_OP_ADAM, &args);
+    vkf_hand_read(&args.parameter, &w->parameter);
+    vkf_hand_read(&args.gradient, &gradient);
+    vkf_hand_read(&args.moments, w->kept);
+    assert_true(gradient == 0);
+}
+
+static void step_sgd(weight *w, float gradient, bool momentum, vkf__sgd_args args)
+{
+    args.label = "sgd";
+    args.count = 1;
+    args.parameter = vkf_hand_operand(VKF_DTYPE_F32, &w->parameter, 1);
+    args.gradient = vkf_hand_operand(VKF_DTYPE_F32, &gradient, 1);
+    args.momentum_buffer = vkf_hand_operand(VKF_DTYPE_F32, momentum ? w->kept : NULL, 1);
+    args.factor = vkf_hand_operand(VKF_DTYPE_F32, &w->factor, 1);
+    vkf_hand_run(VKF_OP_SGD, &args);
+    vkf_hand_read(&args.parameter, &w->parameter);
+    vkf_hand_read(&args.gradient, &gradient);
+    vkf_hand_read(&args.momentum_buffer, w->kept);
+    assert_true(gradient == 0);
 }
 
 // Both corrected moments of a gradient g that stays are g and g^2, so that each step is rate * g / (|g| + eps).
 static void test_adam_under_a_constant_gradient(void **state)
 {
     (void)state;
-    float parameter = 2, moments[2] = {0, 0};
-    const float gradient = -0.5f, expected = (float)(2 + 5 * 0.1 * 0.25 / (0.25 + 1e-3));
-    for (uint32_t step = 1; step <= 5; step++) {
-        const vkf__ref_adam_desc desc = adam_of(&parameter, &gradient, moments, step);
-        vkf__ref_adam(&desc);
-    }
-    assert_close(&parameter, &expected, 1, 0, 1e-6, "Adam");
+    weight w = {.parameter = 2, .factor = 0.5f};
+    const float expected = (float)(2 + 5 * 0.1 * 0.25 / (0.25 + 1e-3));
+    for (uint32_t step = 1; step <= 5; step++)
+        step_adam(&w, -0.5f, adam_of(step));
+    assert_close(&w.parameter, &expected, 1, 0, 1e-6, "Adam");
 }
 
 // After two gradients g and h the corrected moments are (beta1 g + h) / (1 + beta1) and, of squares, the same.
 static void test_adam_under_two_gradients(void **state)
 {
     (void)state;
-    float parameter = 0, moments[2] = {0, 0};
-    const float gradients[2] = {2, -6}; // 1 and -3 by the factor
-    for (uint32_t step = 1; step <= 2; step++) {
-        const vkf__ref_adam_desc desc = adam_of(&parameter, &gradients[step - 1], moments, step);
-        vkf__ref_adam(&desc);
-    }
+    weight w = {.factor = 0.5f};
+    step_adam(&w, 2, adam_of(1)); // 1 and -3 by the factor
+    step_adam(&w, -6, adam_of(2));
     const double m = (0.9 - 3) / 1.9, v = (0.999 + 9) / 1.999;
     const float expected = (float)(-0.1 / (1 + 1e-3) - 0.1 * m / (sqrt(v) + 1e-3));
     const float expected_moments[2] = {(float)(0.09 - 0.3), (float)(0.000999 + 0.009)};
-    assert_close(&parameter, &expected, 1, 0, 1e-6, "Adam");
-    assert_close(moments, expected_moments, 2, 0, 1e-6, "moments");
+    assert_close(&w.parameter, &expected, 1, 0, 1e-6, "Adam");
+    assert_close(w.kept, expected_moments, 2, 0, 1e-6, "moments");
 }
 
 // Without a gradient AdamW shrinks the weight by rate * decay; Adam takes the decay for a gradient, and steps by rate.
@@ -149,13 +213,13 @@ static void test_adam_weight_decay(void **state)
 {
     (void)state;
     for (int decoupled = 0; decoupled <= 1; decoupled++) {
-        float parameter = 4, moments[2] = {0, 0};
-        const float gradient = 0, expected = decoupled ? 4 * (1 - 0.1f * 0.25f) : 4 - 0.1f * 1 / (1 + 1e-3f);
-        vkf__ref_adam_desc desc = adam_of(&parameter, &gradient, moments, 1);
-        desc.weight_decay = 0.25;
-        desc.decoupled = decoupled;
-        vkf__ref_adam(&desc);
-        assert_close(&parameter, &expected, 1, 0, 1e-6, decoupled ? "AdamW" : "Adam");
+        weight w = {.parameter = 4, .factor = 0.5f};
+        const float expected = decoupled ? 4 * (1 - 0.1f * 0.25f) : 4 - 0.1f * 1 / (1 + 1e-3f);
+        vkf__adam_args args = adam_of(1);
+        args.weight_decay = 0.25;
+        args.decoupled = decoupled;
+        step_adam(&w, 0, args);
+        assert_close(&w.parameter, &expected, 1, 0, 1e-6, decoupled ? "AdamW" : "Adam");
     }
 }
 
@@ -167,34 +231,22 @@ static void test_sgd_with_and_without_momentum(void **state)
     const float gradients[2] = {2, 4},
                 expected[4] = {1 - 0.5f - 1, 1 - 0.5f - 1.25f, 1 - 0.75f - 1.625f, 0.25f - 1.0625f};
     for (int i = 0; i < 4; i++) {
-        float parameter = 1, buffer = 0;
+        weight w = {.parameter = 1, .factor = 0.5f};
         for (int step = 0; step < 2; step++)
-            vkf__ref_sgd(&(vkf__ref_sgd_desc){
-                .count = 1,
-                .parameter = &parameter,
-                .gradient = &gradients[step],
-                .momentum_buffer = i == 1 || i == 2 ? &buffer : NULL,
-                .factor = 0.5,
-                .rate = 0.5,
-                .momentum = 0.5,
-                .weight_decay = i == 3 ? 0.5 : 0,
-                .nesterov = i == 2,
-            });
-        assert_close(&parameter, &expected[i], 1, 0, 1e-6, "SGD");
+            step_sgd(
+                &w, gradients[step], i == 1 || i == 2,
+                (vkf__sgd_args){.rate = 0.5f, .momentum = 0.5f, .weight_decay = i == 3 ? 0.5f : 0, .nesterov = i == 2});
+        assert_close(&w.parameter, &expected[i], 1, 0, 1e-6, "SGD");
     }
 }
 
 static void test_factor_zero_skips_the_step(void **state)
 {
     (void)state;
-    float parameter = 1, moments[2] = {2, 3};
-    const float gradient = NAN;
-    vkf__ref_adam_desc adam = adam_of(&parameter, &gradient, moments, 1);
-    adam.factor = 0;
-    vkf__ref_adam(&adam);
-    vkf__ref_sgd(&(vkf__ref_sgd_desc){
-        .count = 1, .parameter = &parameter, .gradient = &gradient, .momentum_buffer = moments, .rate = 1});
-    assert_true(parameter == 1 && moments[0] == 2 && moments[1] == 3);
+    weight w = {.parameter = 1, .kept = {2, 3}};
+    step_adam(&w, NAN, adam_of(1));
+    step_sgd(&w, NAN, true, (vkf__sgd_args){.rate = 1});
+    assert_true(w.parameter == 1 && w.kept[0] == 2 && w.kept[1] == 3);
 }
 
 int main(void)
@@ -210,5 +262,5 @@ int main(void)
         cmocka_unit_test(test_sgd_with_and_without_momentum),
         cmocka_unit_test(test_factor_zero_skips_the_step),
     };
-    return cmocka_run_group_tests_name("reference_train", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reference_train", tests, vkf_hand_setup, vkf_hand_teardown);
 }

@@ -11,7 +11,7 @@
 #include "embedded_words.h"
 #include "kernel/pipeline.h"
 #include "kernel/shader_table.h"
-#include "shaders/spirv.h"
+#include "lab/shaders/spirv.h"
 #include "shared/gemm.h"
 
 #include "caps_fixture.h"

@@ -15,7 +15,7 @@
 #include "embedded_words.h"
 #include "kernel/registry.h"
 #include "kernel/shader_table.h"
-#include "shaders/spirv.h"
+#include "lab/shaders/spirv.h"
 #include "shared/gemm.h"
 
 #define SHADERS VKF_TEST_SOURCE_DIR "/shaders/"

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "model/rotary_rows.h"
+#include "model/family/config_file.h"
+#include "model/family/rotary_rows.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

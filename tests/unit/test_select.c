@@ -235,7 +235,7 @@ static void test_select_integer_dot_products(void **state)
     vkf__problem problem = {.n = 512, .k = 512, .b_layout = VKF_GEMM_B_PANELS};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         problem.m = rows[i].m;
-        problem.split = rows[i].split;
+        problem.wants = rows[i].split ? VKF_FORM_SPLIT : 0;
         assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, rows[i].kernel, rows[i].config);
     }
     vkf__variant variant;
@@ -249,9 +249,9 @@ static void test_select_weights_in_panels_on_processors(void **state)
 {
     (void)state;
     const vkf__problem problem = {
-        .m = 128, .n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .quads = true, .largest = 768 * 768};
+        .m = 128, .n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .offers = VKF_FORM_QUADS, .largest = 768 * 768};
     vkf__problem odd = problem;
-    odd.quads = false;
+    odd.offers = 0;
     vkf__caps caps = cpu_caps();
     caps.subgroup_size = 8;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_texel_shuffle.f32_f32_f32", "32x4");
@@ -307,7 +307,8 @@ static void test_select_weights_in_blocks_on_processors(void **state)
         {9, 4, "gemm_texel_blocks.f32_q8_f32", "16x8"},
     };
     static const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32};
-    vkf__problem problem = {.n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .quads = true, .largest = 768 * 768};
+    vkf__problem problem = {
+        .n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .offers = VKF_FORM_QUADS, .largest = 768 * 768};
     vkf__caps caps = cpu_caps();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         problem.m = rows[i].m;
@@ -320,13 +321,13 @@ static void test_select_weights_in_blocks_on_processors(void **state)
     caps.matrix.cooperative_matrix = true;
     settle_traits(&caps);
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks_address.f32_q8_f32", "16x64");
-    problem.quads = false;
+    problem.offers = 0;
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
     // No GPU takes what is made for processors, be it in rows of four elements or not.
     vkf__caps gpu = discrete_caps();
     gpu.integer_dot_accelerated = false;
     settle_traits(&gpu);
-    problem.quads = true;
+    problem.offers = VKF_FORM_QUADS;
     assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
     problem.m = 1;
     assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "rows1x256");
@@ -352,8 +353,11 @@ static void test_select_products_that_round_rows(void **state)
     settle_traits(&caps);
     caps.traits.cores = 64;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const vkf__problem problem = {
-            .m = rows[i].m, .n = rows[i].n, .k = rows[i].k, .b_layout = VKF_GEMM_B_PANELS, .quads = rows[i].quads};
+        const vkf__problem problem = {.m = rows[i].m,
+                                      .n = rows[i].n,
+                                      .k = rows[i].k,
+                                      .b_layout = VKF_GEMM_B_PANELS,
+                                      .offers = rows[i].quads ? VKF_FORM_QUADS : 0};
         const vkf__selector selector = {.caps = &caps};
         vkf__variant variant;
         caps.max_shared_memory_bytes = rows[i].shared_bytes;
@@ -368,7 +372,8 @@ static void test_select_rounded_rows_by_bytes_in_flight(void **state)
 {
     (void)state;
     static const vkf_dtype types[] = {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F16};
-    const vkf__problem problem = {.m = 1, .n = 28672, .k = 4096, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    const vkf__problem problem = {
+        .m = 1, .n = 28672, .k = 4096, .b_layout = VKF_GEMM_B_PANELS, .offers = VKF_FORM_QUADS};
     vkf__caps caps = discrete_caps();
     settle_traits(&caps);
     caps.traits.cores = 64;
@@ -392,7 +397,7 @@ static void test_select_wide_workgroups_for_normalised_rows(void **state)
     vkf__caps caps = discrete_caps();
     vkf__problem problem = {.m = 1 << 16};
     assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "flat128");
-    problem.normed = true;
+    problem.wants = VKF_FORM_NORMED;
     caps.max_workgroup_invocations = caps.max_workgroup_size_x = 1024;
     assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "norm1024");
     caps.max_workgroup_invocations = 512;
@@ -584,7 +589,7 @@ static void test_select_rank_by_measured_layout(void **state)
     vkf__tuned tuned = {0};
     const vkf__selector selector = {.caps = &caps, .tuned = &tuned};
     const vkf__problem rows = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_NK};
-    const vkf__problem panels = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    const vkf__problem panels = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_PANELS, .offers = VKF_FORM_QUADS};
     assert_true(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &rows) >= 3);
     add_tuned(&tuned, VKF_OP_GEMM, fff, rows, 10, "gemm_tile.f32_f32_f32/small");
     assert_int_equal(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &rows), 1);
@@ -626,7 +631,7 @@ static void test_select_passes_over_bad_verdicts(void **state)
     assert_non_null(strstr(why, "slow"));
     set_verdict(&verdicts, "softmax.f32_f32", 1, VKF_VERDICT_WRONG);
     assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
-    assert_false(vkf__variant_eligible(&selector, variant.kernel, variant.config, &problem, &why));
+    assert_false(vkf__variant_serves(&selector, variant.kernel, variant.config, &problem, &why));
     assert_non_null(strstr(why, "quarantined"));
     vkf__verdicts_free(&verdicts);
 }

@@ -15,8 +15,7 @@ static void assert_selected(const vkf__caps *caps, const vkf_dtype *types, vkf__
     vkf__variant variant = {0};
     const vkf__selector selector = {.caps = caps};
     char got[128] = "nothing";
-    problem.quads = true;
-    problem.vectors = problem.k % 8 == 0;
+    problem.offers = VKF_FORM_QUADS | (problem.k % 8 == 0 ? VKF_FORM_VECTORS : 0u);
     if (vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &variant, NULL))
         (void)snprintf(got, sizeof got, "%s/%s", variant.kernel->name, variant.config->name);
     if (strncmp(got, name, strlen(name)) != 0)
@@ -28,7 +27,7 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
-    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
+    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .wants = VKF_FORM_SPLIT};
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes16");
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes8");
     problem.m = 8;
@@ -56,7 +55,7 @@ static void test_few_queries_where_registers_are_few(void **state)
     (void)state;
     vkf__caps caps = discrete_caps();
     caps.traits.registers = 64;
-    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
+    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .wants = VKF_FORM_SPLIT};
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/row16");
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/row8");
     problem.k = 128;
@@ -75,7 +74,7 @@ static void test_attention_in_parts_is_tiled_on_a_gpu(void **state)
     (void)state;
     vkf__caps caps = discrete_caps();
     caps.subgroup_shuffle = false;
-    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
+    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .wants = VKF_FORM_SPLIT};
     assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/few64");
     assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/few64");
     problem.k = 128;

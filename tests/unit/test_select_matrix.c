@@ -76,7 +76,7 @@ static void test_matrix_gemm_rounds_where_allowed_alone(void **state)
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_tile.f32_f16_f32");
     assert_selected(&caps, VKF_OP_GEMM, fbf, problem, "gemm_tile.f32_bf16p_f32");
     const vkf__selector selector = {.caps = &caps, .forced = "gemm_coopmat"};
-    assert_false(vkf__variant_eligible(&selector, rounding.kernel, rounding.config, &problem, &why));
+    assert_false(vkf__variant_serves(&selector, rounding.kernel, rounding.config, &problem, &why));
     assert_non_null(strstr(why, "precision"));
     problem.precision = VKF_PRECISION_F16;
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat.f32_f16_f32/64x64");
@@ -115,9 +115,9 @@ static void test_matrix_gemm_sums_in_f16(void **state)
     vkf__problem problem = {.m = 512, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat_half.f16_f16_f16/128x128");
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat_half.f32_f16_f32/128x128");
-    assert_true(vkf__kernel_accepts(&caps, half.kernel, half.config, &problem));
+    assert_true(vkf__kernel_takes(&caps, half.kernel, half.config, &problem));
     problem.precision = VKF_PRECISION_F16;
-    assert_false(vkf__kernel_accepts(&caps, half.kernel, half.config, &problem));
+    assert_false(vkf__kernel_takes(&caps, half.kernel, half.config, &problem));
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16");
     problem.precision = VKF_PRECISION_F16_SUMS;
     caps.traits.matrices_prefer_half_sums = false;
@@ -274,7 +274,7 @@ static void test_matrix_rank_of_tensor_addressing(void **state)
     caps.traits.cores = 65; // one more than there are tiles of 64 x 64
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat.");
     caps.traits.cores = 4;
-    const vkf__problem parts = {.m = 512, .n = 512, .k = 64, .split = true, .parts = 2};
+    const vkf__problem parts = {.m = 512, .n = 512, .k = 64, .wants = VKF_FORM_SPLIT, .parts = 2};
     assert_selected(&caps, VKF_OP_GEMM, hhf, parts, "gemm_coopmat.f16_f16_f32/");
     const vkf__caps_matrix listed = caps.matrix;
     caps.matrix.tensor_addressing = false;
@@ -383,16 +383,16 @@ static void test_matrix_attention_by_width(void **state)
     assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat.f16_f16_f16/rows16");
     const vkf__variant narrow = variant_named("attention_coopmat.f16_f16_f16", "rows32");
     const vkf__variant wide = variant_named("attention_coopmat.f16_f16_f16", "rows16");
-    assert_false(vkf__kernel_accepts(&caps, narrow.kernel, narrow.config, &problem));
+    assert_false(vkf__kernel_takes(&caps, narrow.kernel, narrow.config, &problem));
     problem.k = 144; // 16 rows of 72 + 144 registers are more than 96 of 32 lanes
-    assert_false(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
+    assert_false(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
-    assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
+    assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes = 16 * (32 * 19 + 9 * 81 + 4 * 16 * 9) + 4;
-    assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
+    assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes--;
-    assert_false(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
+    assert_false(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     assert_true(vkf__kernel_supported(&caps, wide.kernel, wide.config, NULL));
 }
 

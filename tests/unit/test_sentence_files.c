@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "model/sentence_settings.h"
-#include "model/sentence_text.h"
+#include "model/sentence/sentence_settings.h"
+#include "model/sentence/sentence_text.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/session.h"
+#include "model/session/session_stages.h"
 
 #include "recording_host.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/program/shaders/shader_constant.c"
+#include "../../tools/program/lab/shaders/shader_constant.c"
 
 static char last_error[512];
 

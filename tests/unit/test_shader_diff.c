@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "../../tools/program/lab/shaders/shader_diff.c"
 #include "../../tools/program/output/json_output.c"
-#include "../../tools/program/shaders/shader_diff.c"
 
 void vkf_print_error(const char *format, ...)
 {

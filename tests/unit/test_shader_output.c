@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "../../tools/program/lab/shaders/shader_output.c"
 #include "../../tools/program/output/json_output.c"
-#include "../../tools/program/shaders/shader_output.c"
 
 void vkf_print_error(const char *format, ...)
 {
@@ -52,7 +52,7 @@ static vkf_kernel_report some_report(void)
 static void test_shader_output_json_has_all_figures(void **state)
 {
     (void)state;
-    const vkf_shader_output output = {.form = VKF_SHADER_JSON, .statistics = true};
+    const vkf_shader_output output = {.rows = {.format = VKF_ROWS_JSON}, .statistics = true};
     const vkf_kernel_report report = some_report();
     json_t *object = report_json(&output, &report);
     const json_t *statistics = json_object_get(object, "statistics"), *found = json_object_get(object, "raw");
@@ -72,7 +72,7 @@ static void test_shader_output_json_has_all_figures(void **state)
 static void test_shader_output_json_has_assembly_where_asked_for(void **state)
 {
     (void)state;
-    const vkf_shader_output output = {.form = VKF_SHADER_JSON, .statistics = true, .assembly = true};
+    const vkf_shader_output output = {.rows = {.format = VKF_ROWS_JSON}, .statistics = true, .assembly = true};
     const vkf_kernel_report report = some_report();
     json_t *object = report_json(&output, &report);
     const json_t *list = json_object_get(object, "representations");
@@ -87,15 +87,15 @@ static void test_shader_output_says_where_there_is_no_assembly(void **state)
 {
     (void)state;
     vkf_kernel_report report = some_report();
-    vkf_shader_output output = {.form = VKF_SHADER_JSON, .statistics = true, .assembly = true, .printed = true};
-    output.array = json_array();
+    vkf_shader_output output = {
+        .rows = {.format = VKF_ROWS_JSON}, .statistics = true, .assembly = true, .printed = true};
     warnings = 0;
     assert_true(vkf_shader_output_visit(&output, &report));
     assert_true(vkf_shader_output_end(&output));
     assert_int_equal(warnings, 0);
     report.representation_count = 0;
-    output = (vkf_shader_output){.form = VKF_SHADER_JSON, .statistics = true, .assembly = true, .printed = true};
-    output.array = json_array();
+    output =
+        (vkf_shader_output){.rows = {.format = VKF_ROWS_JSON}, .statistics = true, .assembly = true, .printed = true};
     assert_true(vkf_shader_output_visit(&output, &report));
     assert_true(vkf_shader_output_end(&output));
     assert_int_equal(warnings, 1);
@@ -105,9 +105,8 @@ static void test_shader_output_failure_to_compile_is_counted(void **state)
 {
     (void)state;
     vkf_kernel_report report = some_report();
-    vkf_shader_output output = {.form = VKF_SHADER_JSON, .statistics = true, .printed = true};
+    vkf_shader_output output = {.rows = {.format = VKF_ROWS_JSON}, .statistics = true, .printed = true};
     report.compiled = false;
-    output.array = json_array();
     assert_true(vkf_shader_output_visit(&output, &report));
     assert_false(vkf_shader_output_end(&output));
     assert_int_equal(output.failed, 1);

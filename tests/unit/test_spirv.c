@@ -10,8 +10,8 @@
 
 #include "embedded_words.h"
 #include "kernel/shader_table.h"
+#include "lab/shaders/spirv.h"
 #include "random.h"
-#include "shaders/spirv.h"
 
 #define WORDS(...) (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4
 #define OP(op, length) ((uint32_t)(length) << 16 | (uint32_t)(op))

@@ -90,8 +90,10 @@ static void test_has_part_knows_the_whole_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status_name_and_text_of_every_status), cmocka_unit_test(test_status_texts_are_distinct),
-        cmocka_unit_test(test_status_of_unknown_value_is_named_so),  cmocka_unit_test(test_dtype_size_and_name),
+        cmocka_unit_test(test_status_name_and_text_of_every_status),
+        cmocka_unit_test(test_status_texts_are_distinct),
+        cmocka_unit_test(test_status_of_unknown_value_is_named_so),
+        cmocka_unit_test(test_dtype_size_and_name),
         cmocka_unit_test(test_version_is_that_of_the_headers),
         cmocka_unit_test(test_has_part_knows_the_whole_library),
     };

@@ -1,5 +1,5 @@
 // Whether a sequence of tokens ends with a stop string: at its last token, and not before.
-#include "model/stop_strings.h"
+#include "model/text/stop_strings.h"
 
 #include "tokenizer_fixture.h"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../tools/program/compare/stored_values.c"
-#include "../../tools/program/compare/tensor_error.c"
+#include "../../tools/program/lab/compare/stored_values.c"
+#include "../../tools/program/lab/compare/tensor_error.c"
 
 #define MOST 4096
 

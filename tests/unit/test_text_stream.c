@@ -1,5 +1,5 @@
 // Tokens turned into text as they come: whole characters, stop strings, parts that together are the whole text.
-#include "model/text_stream.h"
+#include "model/text/text_stream.h"
 
 #include "model_files.h"
 #include "random.h"

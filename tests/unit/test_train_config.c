@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "command/command.h"
 #include "recording_host.h"
 #include "scratch_directory.h"
 #include "train/train_config.h"
@@ -33,9 +34,10 @@ static void finish(recording_host *host, vkf_train_config *config)
 static const char whole_file[] =
     "{\"model\": \"bert-tiny\", \"output\": \"out\", \"dtype\": \"bf16\", \"seed\": 9007199254740993,\n"
     " \"task\": \"complete\", \"loss_on\": \"all\", \"parameters\": \"lora\", \"lora\": {\"rank\": 4, \"alpha\": 32, "
-    "\"targets\": [\"query\", \"value\"]},\n"
+    "\"dropout\": 0.3, \"targets\": [\"query\", \"value\"]},\n"
     " \"steps\": 1000, \"epochs\": 3, \"batch_tokens\": 2048, \"batch_rows\": 64, \"accumulation\": 2,\n"
     " \"label_smoothing\": 0.1, \"dropout\": 0.2, \"clip_norm\": 1, \"eval_every\": 50, \"patience\": 5,\n"
+    " \"attention_dropout\": 0, \"activation_dropout\": 0.4, \"contrastive_scale\": 10,\n"
     " \"save_every\": 200, \"gradient_checkpointing\": true,\n"
     " \"data\": {\"train\": [\"a.tsv\", \"b.jsonl\"], \"heldout\": [\"c.tsv\"], \"max_bad_lines\": 0,\n"
     "            \"max_line_bytes\": 4096, \"long\": \"block\", \"max_length\": 100, \"pack\": true},\n"
@@ -51,11 +53,14 @@ static void expect_whole(const vkf_train_config *config)
     assert_int_equal(config->parameters, VKF_TRAIN_LORA);
     assert_int_equal(config->lora_rank, 4);
     assert_true(config->lora_alpha == 32);
+    assert_true(config->lora_dropout == 0.3);
     assert_int_equal(config->lora_targets.count, 2);
     assert_string_equal(config->lora_targets.items[1], "value");
     assert_true(config->steps == 1000 && config->epochs == 3 && config->batch_tokens == 2048);
     assert_true(config->batch_rows == 64 && config->accumulation == 2);
     assert_true(config->label_smoothing == 0.1 && config->dropout == 0.2 && config->clip_norm == 1);
+    assert_true(config->attention_dropout == 0 && config->activation_dropout == 0.4);
+    assert_true(config->contrastive_scale == 10);
     assert_true(config->eval_every == 50 && config->patience == 5 && config->save_every == 200);
     assert_true(config->gradient_checkpointing);
     assert_int_equal(config->train.count, 2);
@@ -312,6 +317,11 @@ static void test_train_config_check(void **state)
          "'optimizer.betas' (--betas) says nothing to sgd"},
         {{RUN, "model", "m", "momentum", "0.9"},
          "'optimizer.momentum' (--momentum) says nothing unless 'optimizer.name' is \"sgd\""},
+        {{RUN, "model", "m", "optimizer", "sgd", "momentum", "0.9", "nesterov", "true"}, NULL},
+        {{RUN, "model", "m", "optimizer", "sgd", "nesterov", "true"},
+         "'optimizer.nesterov' (--nesterov) says nothing unless 'optimizer.momentum' (--momentum) is above 0"},
+        {{RUN, "model", "m", "lora-dropout", "0.1"},
+         "'lora.dropout' (--lora-dropout) says nothing unless 'parameters' is \"lora\""},
         {{RUN, "model", "m", "lora-rank", "4"},
          "'lora.rank' (--lora-rank) says nothing unless 'parameters' is \"lora\""},
         {{RUN, "model", "m", "patience", "4"},
@@ -329,11 +339,13 @@ static void test_train_config_check(void **state)
     }
 }
 
+#define take_key NULL
+
 // Names are unique, and the options' array and help have all of them.
 static void test_train_keys_are_in_options_and_help(void **state)
 {
     (void)state;
-    static const struct option options[] = {VKF_TRAIN_KEYS(VKF_TRAIN_LONG_OPTION){0}};
+    static const vkf_option options[] = {VKF_TRAIN_KEYS(VKF_TRAIN_OPTION){0}};
     char help[8192], flag[64], name[2][VKF_TRAIN_NAME_BYTES];
     FILE *stream = tmpfile();
     assert_non_null(stream);
@@ -344,9 +356,8 @@ static void test_train_keys_are_in_options_and_help(void **state)
     for (vkf_train_key key = 0; key < VKF_TRAIN_KEY_COUNT; key++) {
         const vkf_train_row *row = &vkf_train_rows[key];
         assert_string_equal(options[key].name, row->flag);
-        assert_int_equal(options[key].val, VKF_TRAIN_FIRST_OPTION + key);
-        assert_int_equal(options[key].has_arg,
-                         row->kind == VKF_TRAIN_KIND_BOOL ? optional_argument : required_argument);
+        assert_int_equal(options[key].offset, key);
+        assert_int_equal(options[key].kind, row->kind == VKF_TRAIN_KIND_BOOL ? VKF_OPTION_OPTIONAL : VKF_OPTION_TAKEN);
         snprintf(flag, sizeof flag, "  --%s ", row->flag);
         assert_non_null(strstr(help, flag));
         vkf_train_key_name(key, name[0]);

@@ -117,8 +117,10 @@ static void test_traits_core_bytes_in_flight(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++)
-        assert_int_equal(traits_of(all_types[i], false).core_bytes_in_flight,
-                         all_types[i] == VKF_DEVICE_TYPE_DISCRETE ? 24576 : 4096);
+        assert_int_equal(traits_of(all_types[i], false).core_bytes_in_flight, all_types[i] == VKF_DEVICE_TYPE_CPU ? 0
+                                                                              : all_types[i] == VKF_DEVICE_TYPE_DISCRETE
+                                                                                  ? 24576
+                                                                                  : 4096);
 }
 
 static void test_traits_dots_outrun_matrices(void **state)

@@ -1,4 +1,5 @@
 // Which variants the tuner would measure, on devices written by hand.
+#include "kernel/ladder.h"
 #include "kernel/tune_candidates.h"
 #include "shared/gemm.h"
 
@@ -60,7 +61,7 @@ static void test_candidates_are_every_variant_with_a_reason(void **state)
     release(&l);
 }
 
-// Kernels that sum in f16 are measured where the precision allows it, wherever the device ranks them.
+// Kernels that sum in f16 are measured where the precision allows it, wherever the ladder has them.
 static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
 static bool measures_rounding(const vkf__caps *caps, uint32_t m)
 {
     static const vkf_dtype types[] = {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F16};
-    const vkf__problem few = {.m = m, .n = 512, .k = 2048, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    const vkf__problem few = {.m = m, .n = 512, .k = 2048, .b_layout = VKF_GEMM_B_PANELS, .offers = VKF_FORM_QUADS};
     const vkf__selector selector = {.caps = caps};
     message_record record;
     const vkf__host host = recording_host(&record);
@@ -157,9 +158,9 @@ static void test_candidates_respect_limits_and_verdicts(void **state)
     vkf__verdicts_free(&verdicts);
 }
 
-static uint32_t rank_of(const vkf__kernel *kernel, const vkf__caps *caps)
+static uint32_t step_of(const vkf__kernel *kernel, const vkf__caps *caps)
 {
-    return kernel->rank ? kernel->rank(caps, &rows) : VKF_RANK_LAST;
+    return vkf__ladder_step_of(kernel, vkf__ladder_facts(caps, kernel->op, kernel->types, &rows));
 }
 
 // Time may run out: the default comes first, and no kernel a second time before every other was there.
@@ -170,18 +171,18 @@ static void test_candidates_come_in_the_best_order(void **state)
     const vkf__selector selector = {.caps = &caps};
     vkf__variant chosen;
     list l = candidates(&selector, VKF_OP_GEMM, &rows);
-    uint32_t last_depth = 0, last_rank = 0;
+    uint32_t last_depth = 0, last_step = 0;
     assert_true(vkf__select(&selector, VKF_OP_GEMM, fff, &rows, &chosen, NULL));
     assert_ptr_equal(l.items[0].variant.kernel, chosen.kernel);
     assert_ptr_equal(l.items[0].variant.config, chosen.config);
     for (size_t i = 0; i < l.count && l.items[i].taken; i++) {
         const vkf__kernel *kernel = l.items[i].variant.kernel;
-        uint32_t depth = 0, rank = rank_of(kernel, &caps);
+        uint32_t depth = 0, step = step_of(kernel, &caps);
         for (size_t before = 0; before < i; before++)
             depth += l.items[before].variant.kernel == kernel;
-        assert_true(depth > last_depth || (depth == last_depth && rank >= last_rank));
+        assert_true(depth > last_depth || (depth == last_depth && step >= last_step));
         last_depth = depth;
-        last_rank = rank;
+        last_step = step;
     }
     release(&l);
 }
@@ -231,7 +232,8 @@ static void test_candidates_of_an_operator_without_any(void **state)
 static void test_candidates_that_compile_for_long_are_left_out(void **state)
 {
     (void)state;
-    const vkf__problem attention = {.m = 128, .n = 128, .k = 64, .quads = true}, thin = {.m = 128, .n = 128, .k = 8};
+    const vkf__problem attention = {.m = 128, .n = 128, .k = 64, .offers = VKF_FORM_QUADS},
+                       thin = {.m = 128, .n = 128, .k = 8};
     vkf__caps caps = cpu_caps();
     const vkf__selector selector = {.caps = &caps};
     list l = candidates(&selector, VKF_OP_ATTENTION, &attention);

@@ -66,12 +66,15 @@ static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **s
         for (uint32_t c = 0; kernel->op == VKF_OP_ATTENTION && c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
             const vkf__caps caps = discrete_caps();
-            const vkf__problem whole = {
-                .m = 1, .n = 1, .k = 4, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16_SUMS};
+            const vkf__problem whole = {.m = 1,
+                                        .n = 1,
+                                        .k = 4,
+                                        .offers = VKF_FORM_QUADS | VKF_FORM_VECTORS,
+                                        .precision = VKF_PRECISION_F16_SUMS};
             uint32_t spec[VKF_KERNEL_MAX_SPEC];
             spec_of(kernel, config, 4, spec);
             if (kernel->matrix == VKF_MATRIX_NONE)
-                assert_int_equal(spec[VKF_ATTENTION_SPEC_PARTIAL], !vkf__kernel_accepts(&caps, kernel, config, &whole));
+                assert_int_equal(spec[VKF_ATTENTION_SPEC_PARTIAL], !vkf__kernel_takes(&caps, kernel, config, &whole));
             seen[spec[VKF_ATTENTION_SPEC_PARTIAL]]++;
         }
     }
@@ -123,7 +126,7 @@ static void test_typical_problem_for_takes_the_layout_wanted(void **state)
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
     assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_PANELS);
-    assert_true(vkf__typical_problem_for(&selector, &linear, f32).quads);
+    assert_true(vkf__typical_problem_for(&selector, &linear, f32).offers & VKF_FORM_QUADS);
     assert_int_equal(vkf__typical_problem_for(&selector, &product, f32).b_layout, VKF_GEMM_B_KN);
 }
 

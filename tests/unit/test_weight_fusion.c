@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "model/model_directory.h"
-#include "model/weight_fusion.h"
-#include "model/weight_resolution.h"
+#include "model/family/weight_fusion.h"
+#include "model/load/model_directory.h"
+#include "model/load/weight_resolution.h"
 
 #include "recording_host.h"
 

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "io/safetensors.h"
-#include "model/inspection.h"
-#include "model/model_directory.h"
-#include "model/weight_resolution.h"
+#include "model/load/inspection.h"
+#include "model/load/model_directory.h"
+#include "model/load/weight_resolution.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

@@ -16,7 +16,12 @@ foreach(group IN LISTS VKF_KERNELS)
 endforeach()
 
 # Kernels that operators of models alone use.
-set(vkf_models_kernels sample sample_parts top reorder pool rotary rotary_subgroup gate)
+set(vkf_models_kernels sample sample_parts top reorder pool rotary gate)
+# Those of training are named by their rows; a row may add _subgroup to a name.
+set(vkf_train_kernels "")
+if("train" IN_LIST VKF_PARTS_LEFT_OUT)
+    vkf_train_names(vkf_train_kernels kernel "\"" "\"")
+endif()
 
 # vkf_kernel_chosen(<out> <kernel> <source> <type>...): whether this build embeds a module.
 function(vkf_kernel_chosen out kernel source)
@@ -37,9 +42,10 @@ function(vkf_kernel_chosen out kernel source)
         list(APPEND groups software)
     endif()
     list(REMOVE_ITEM groups ${VKF_KERNELS})
+    string(REGEX REPLACE "_subgroup$" "" row ${kernel})
     set(chosen TRUE)
-    if(groups OR (kernel IN_LIST vkf_models_kernels AND NOT "models" IN_LIST VKF_PARTS_BUILT) OR
-       (kernel IN_LIST vkf_train_kernels AND NOT "train" IN_LIST VKF_PARTS_BUILT))
+    if(groups OR row IN_LIST vkf_train_kernels OR
+       (row IN_LIST vkf_models_kernels AND NOT "models" IN_LIST VKF_PARTS_BUILT))
         set(chosen FALSE)
     endif()
     set(${out} ${chosen} PARENT_SCOPE)

@@ -22,6 +22,15 @@ function(vkf_glsl_command out compiler target source module)
     set(${out} ${compiler} ${flags} ${defines} ${source} -o ${module} PARENT_SCOPE)
 endfunction()
 
+# vkf_glsl_depfile_flags(<out> <compiler> <depfile>): what makes that command write what the module was made of, too.
+function(vkf_glsl_depfile_flags out compiler depfile)
+    set(flags --depfile ${depfile})
+    if(compiler MATCHES "glslc(\\.exe)?$")
+        set(flags -MD -MF ${depfile})
+    endif()
+    set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
 # vkf_shader_target(<out> <extension>...): glslang's target environment for a module that needs these extensions.
 function(vkf_shader_target out)
     set(target vulkan1.1)
@@ -111,8 +120,24 @@ function(vkf_glslang_knows out glslang extension scratch)
     set(${out} ${known} PARENT_SCOPE)
 endfunction()
 
+# vkf_glslang_writes_depfiles(<out> <compiler> <scratch directory>)
+function(vkf_glslang_writes_depfiles out compiler scratch)
+    set(probe ${scratch}/depfile)
+    file(WRITE ${probe}.comp "#version 450\nvoid main() {}\n")
+    file(REMOVE ${probe}.d)
+    vkf_glsl_command(command "${compiler}" vulkan1.1 ${probe}.comp ${probe}.spv)
+    vkf_glsl_depfile_flags(flags "${compiler}" ${probe}.d)
+    execute_process(COMMAND ${command} ${flags} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    set(writes FALSE)
+    if(result EQUAL 0 AND EXISTS ${probe}.d)
+        set(writes TRUE)
+    endif()
+    set(${out} ${writes} PARENT_SCOPE)
+endfunction()
+
 # vkf_prebuilt_entry(<out hash> <out compiler> <directory> <module>): a module's line of
-# shaders/prebuilt/manifest.txt, which is "<module> <hash> <compiler>"; empty when there is none.
+# shaders/prebuilt/manifest.txt, which is "<module> <hash> <compiler>"; empty when there is none. The line of
+# modules.tar.xz, in which the modules lie, has the hash of that file itself.
 function(vkf_prebuilt_entry out_hash out_compiler directory module)
     set(hash "")
     set(compiler "")

@@ -18,7 +18,7 @@ file(WRITE ${OUTPUT}.h "// Made by tools/cmake/embed_chips.cmake.
 extern const struct vkf_embedded_chip { const char *name, *text; size_t bytes; }
     vkf_embedded_chips[VKF_EMBEDDED_CHIP_COUNT];
 ")
-file(WRITE ${OUTPUT}.c "#include \"plan/embedded_chips.h\"
+file(WRITE ${OUTPUT}.c "#include \"command/embedded_chips.h\"
 ${texts}const struct vkf_embedded_chip vkf_embedded_chips[VKF_EMBEDDED_CHIP_COUNT] = {
 ${rows}};
 ")

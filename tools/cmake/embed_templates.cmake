@@ -1,5 +1,5 @@
-# Writes OUTPUT.h and OUTPUT.c: each file below PROGRAM/*/templates as a text, vkf_template_<its name>.
-file(GLOB templates ${PROGRAM}/*/templates/*)
+# Writes OUTPUT.h and OUTPUT.c: each file below templates/ in PROGRAM as a text, vkf_template_<its name>.
+file(GLOB templates ${PROGRAM}/*/templates/* ${PROGRAM}/lab/*/templates/*)
 set(header "// Made by tools/cmake/embed_templates.cmake.\n")
 get_filename_component(name ${OUTPUT} NAME)
 set(source "#include \"${name}.h\"\n")

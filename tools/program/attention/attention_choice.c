@@ -6,7 +6,7 @@
 
 #include "attention/attention_picture.h"
 #include "command/options.h"
-#include "model/config.h"
+#include "model/family/config.h"
 
 const char *const vkf_attention_kind_names[VKF_ATTENTION_KINDS] = {"cross", "encoder", "decoder"};
 

@@ -7,13 +7,8 @@
 
 // `options` is the command's own struct.
 typedef struct vkf_command {
-    // Its own and VKF_COMMON_LONG_OPTIONS, or VKF_EVERY_LONG_OPTION if it has no device; ended by {0}.
-    const struct option *long_options;
-    const char *short_options; // in getopt's form
-    // Takes a result of getopt_long, and passes common ones on to vkf_parse_common(). It gets neither those of every
-    // command nor what getopt refused. False
-    // after a message.
-    bool (*take_option)(int option, const char *value, void *options);
+    const vkf_option *own; // beside those of every command, and with a device the common ones
+    const char *common;    // of these, those that it knows: "caps|mask"; NULL: all
     // Takes the arguments from optind on, and rejects options that contradict each other. False after a message.
     bool (*take_arguments)(int argc, char **argv, void *options);
     // Gets the options, since each benchmark has a help of its own.

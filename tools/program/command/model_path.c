@@ -8,7 +8,7 @@
 #include "command/options.h"
 #include "io/directory.h"
 #include "io/file.h"
-#include "model/model_place.h"
+#include "model/load/model_place.h"
 #include "output/file_output.h"
 #include "system/terminal.h"
 

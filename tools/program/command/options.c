@@ -209,8 +209,9 @@ static bool parse_device_type(const char *text, vkf_device_type *out_type)
     return false;
 }
 
-static bool parse_device(const char *text, vkf_device_choice *out_choice)
+static bool take_device(const vkf_option *option, const char *text, void *common)
 {
+    (void)option;
     vkf_device_choice choice = {0};
     if (*text == '\0') {
         vkf_print_error("--device: the choice is empty; give an index, a part of a name, uuid:HEX, a type or best");
@@ -236,7 +237,7 @@ static bool parse_device(const char *text, vkf_device_choice *out_choice)
         choice.kind = VKF_CHOOSE_NAME;
         choice.name = text;
     }
-    *out_choice = choice;
+    ((vkf_common_options *)common)->device = choice;
     return true;
 }
 
@@ -254,8 +255,19 @@ static bool parse_profile(const char *text, vkf_profile *out_profile)
     return false;
 }
 
-static bool add_mask(vkf_common_options *common, const char *text)
+static bool take_caps(const vkf_option *option, const char *text, void *user)
 {
+    vkf_common_options *common = user;
+    (void)option;
+    vkf_device_description_destroy(&common->limits);
+    return vkf_names_description(text) ? vkf_open_description(text, &common->limits)
+                                       : parse_profile(text, &common->profile);
+}
+
+static bool take_mask(const vkf_option *option, const char *text, void *user)
+{
+    vkf_common_options *common = user;
+    (void)option;
     if (*text == '\0' || *text == '=') {
         vkf_print_error("--mask: '%.200s' names no feature or limit; write NAME or NAME=VALUE", text);
         return false;
@@ -280,8 +292,9 @@ bool vkf_parse_path(const char *option, const char *text, const char **out_path)
     return true;
 }
 
-static bool set_variant(const char *text, const char **out_variant)
+static bool take_variant(const vkf_option *option, const char *text, void *common)
 {
+    (void)option;
     if (*text == '\0') {
         vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
         return false;
@@ -292,66 +305,23 @@ static bool set_variant(const char *text, const char **out_variant)
         vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
         return false;
     }
-    *out_variant = text;
+    ((vkf_common_options *)common)->variant = text;
     return true;
 }
 
-static bool parse_arithmetic(const char *text, vkf_precision *out_arithmetic)
-{
-    static const char *const names[VKF_PRECISION_COUNT] = {
-        [VKF_PRECISION_FULL] = "full",
-        [VKF_PRECISION_F16] = "f16",
-        [VKF_PRECISION_F16_SUMS] = "f16-sums",
-    };
-    for (int i = 0; i < VKF_PRECISION_COUNT; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out_arithmetic = (vkf_precision)i;
-            return true;
-        }
-    }
-    vkf_print_error("--arithmetic: '%s' is none of full, f16 and f16-sums", text);
-    return false;
-}
-
-bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
-{
-    switch (option) {
-    case VKF_OPT_DEVICE:
-        common->device_given = true;
-        return parse_device(value, &common->device);
-    case VKF_OPT_CAPS:
-        vkf_device_description_destroy(&common->limits);
-        return vkf_names_description(value) ? vkf_open_description(value, &common->limits)
-                                            : parse_profile(value, &common->profile);
-    case VKF_OPT_MASK:
-        return add_mask(common, value);
-    case VKF_OPT_CACHE:
-        return vkf_parse_path("--cache", value, &common->cache_path);
-    case VKF_OPT_SHADER_DIR:
-        return vkf_parse_path("--shader-dir", value, &common->shader_dir);
-    case VKF_OPT_VARIANT:
-        return set_variant(value, &common->variant);
-    case VKF_OPT_NO_SELF_TEST:
-        common->no_self_test = true;
-        return true;
-    case VKF_OPT_TUNE:
-        common->tune = true;
-        return true;
-    case VKF_OPT_ARITHMETIC:
-        return parse_arithmetic(value, &common->arithmetic);
-    case VKF_OPT_NO_CACHE:
-        common->no_cache = true;
-        return true;
-    case VKF_OPT_VALIDATE:
-        common->validation = true;
-        return true;
-    case VKF_OPT_VERBOSE:
-        common->verbose = true;
-        return true;
-    case VKF_OPT_DEBUG:
-        common->debug = true;
-        return true;
-    default:
-        return false;
-    }
-}
+const vkf_option vkf_common_rows[] = {
+    {.name = "device", .take = take_device, .given = offsetof(vkf_common_options, device_given)},
+    {.name = "caps", .take = take_caps},
+    {.name = "mask", .take = take_mask},
+    VKF_OPTION(vkf_common_options, "cache", PATH, cache_path),
+    VKF_OPTION(vkf_common_options, "no-cache", FLAG, no_cache),
+    VKF_OPTION(vkf_common_options, "validate", FLAG, validation),
+    VKF_OPTION(vkf_common_options, "verbose", FLAG, verbose),
+    VKF_OPTION(vkf_common_options, "debug", FLAG, debug),
+    VKF_OPTION(vkf_common_options, "shader-dir", PATH, shader_dir),
+    {.name = "variant", .take = take_variant},
+    VKF_OPTION(vkf_common_options, "no-self-test", FLAG, no_self_test),
+    VKF_OPTION(vkf_common_options, "tune", FLAG, tune),
+    VKF_OPTION_OF(vkf_common_options, "arithmetic", arithmetic, "full|f16|f16-sums", "none of full, f16 and f16-sums"),
+    {0},
+};

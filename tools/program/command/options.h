@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <vkformer/vkformer.h>
@@ -43,49 +44,61 @@ typedef struct vkf_common_options {
     struct vkf_cache_dir *cache;
 } vkf_common_options;
 
-// Values for getopt_long. A command's own long options begin at VKF_OPT_OWN.
-enum vkf_common_option {
-    VKF_OPT_DEVICE = 0x100,
-    VKF_OPT_CAPS,
-    VKF_OPT_MASK,
-    VKF_OPT_CACHE,
-    VKF_OPT_NO_CACHE,
-    VKF_OPT_VALIDATE,
-    VKF_OPT_VERBOSE,
-    VKF_OPT_SHADER_DIR,
-    VKF_OPT_VARIANT,
-    VKF_OPT_NO_SELF_TEST,
-    VKF_OPT_TUNE,
-    VKF_OPT_ARITHMETIC,
-    VKF_OPT_DEBUG,
-    VKF_OPT_QUIET, // this and help are taken by vkf_command_run()
-    VKF_OPT_HELP,
-    VKF_OPT_OWN = 0x200,
-};
+typedef enum vkf_option_kind {
+    VKF_OPTION_TAKEN = 0, // take() has the value
+    VKF_OPTION_OPTIONAL,  // take(), with a value or NULL
+    VKF_OPTION_SWITCH,    // take(), without a value
+    VKF_OPTION_FLAG,      // bool, set without a value
+    VKF_OPTION_U32,       // uint32_t, from min to max, as the next two
+    VKF_OPTION_FLOAT,
+    VKF_OPTION_DOUBLE,
+    VKF_OPTION_TEXT,      // const char *
+    VKF_OPTION_PATH,      // const char *, not empty
+    VKF_OPTION_PRECISION, // vkf_model_precision, or auto
+    VKF_OPTION_QUANTIZATION,
+    VKF_OPTION_NAME, // an enum: 0 for the first of the names
+} vkf_option_kind;
 
-// clang-format off
-// The options of every command, as entries of its `struct option` array.
-#define VKF_EVERY_LONG_OPTION                                     \
-    {"quiet", no_argument, NULL, VKF_OPT_QUIET},                  \
-    {"help", no_argument, NULL, VKF_OPT_HELP}
+// An option of a command's own.
+typedef struct vkf_option {
+    const char *name; // without dashes; NULL: it has a letter alone
+    vkf_option_kind kind;
+    size_t offset; // of what is set in the command's options
+    double min, max;
+    const char *names, *refusal; // of a name: "file|name|error"; what another is: "none of file, name, error"
+    size_t given;                // of a bool that is set beside; 0: none
+    char letter;                 // 0: none
+    bool (*take)(const struct vkf_option *option, const char *value, void *options); // false after a message
+} vkf_option;
 
-// Entries for the array of a command with a device. The command adds its own entries and the closing {0}.
-#define VKF_COMMON_LONG_OPTIONS                                   \
-    {"device", required_argument, NULL, VKF_OPT_DEVICE},          \
-    {"caps", required_argument, NULL, VKF_OPT_CAPS},              \
-    {"mask", required_argument, NULL, VKF_OPT_MASK},              \
-    {"cache", required_argument, NULL, VKF_OPT_CACHE},            \
-    {"no-cache", no_argument, NULL, VKF_OPT_NO_CACHE},            \
-    {"validate", no_argument, NULL, VKF_OPT_VALIDATE},            \
-    {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},              \
-    {"debug", no_argument, NULL, VKF_OPT_DEBUG},                  \
-    {"shader-dir", required_argument, NULL, VKF_OPT_SHADER_DIR},  \
-    {"variant", required_argument, NULL, VKF_OPT_VARIANT},        \
-    {"no-self-test", no_argument, NULL, VKF_OPT_NO_SELF_TEST},    \
-    {"tune", no_argument, NULL, VKF_OPT_TUNE},                    \
-    {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},  \
-    VKF_EVERY_LONG_OPTION
-// clang-format on
+// Rows of an array of these, which {0} ends.
+#define VKF_OPTION(type, text, what, member)                                        \
+    {                                                                               \
+        .name = (text), .kind = VKF_OPTION_##what, .offset = offsetof(type, member) \
+    }
+#define VKF_OPTION_WITHIN(type, text, what, member, least, most)                                                   \
+    {                                                                                                              \
+        .name = (text), .kind = VKF_OPTION_##what, .offset = offsetof(type, member), .min = (least), .max = (most) \
+    }
+#define VKF_OPTION_OF(type, text, member, of_names, what_others_are)                                    \
+    {                                                                                                   \
+        .name = (text), .kind = VKF_OPTION_NAME, .offset = offsetof(type, member), .names = (of_names), \
+        .refusal = (what_others_are)                                                                    \
+    }
+// --output of rows, see output/rows.h
+#define VKF_OPTION_ROWS(type, member)                                                               \
+    {                                                                                               \
+        .name = "output", .letter = 'o', .kind = VKF_OPTION_NAME, .offset = offsetof(type, member), \
+        .names = "table|json|jsonl|csv|md", .refusal = "none of table, json, jsonl, csv and md"     \
+    }
+#define VKF_OPTION_BESIDE(type, text, what, member, least, most, beside)                                            \
+    {                                                                                                               \
+        .name = (text), .kind = VKF_OPTION_##what, .offset = offsetof(type, member), .min = (least), .max = (most), \
+        .given = offsetof(type, beside)                                                                             \
+    }
+
+// The options of every command with a device, but for quiet and help, which all have.
+extern const vkf_option vkf_common_rows[];
 
 // The part of a command's help that describes the options of every command; `blanks` widen the column of the options.
 #define VKF_EVERY_HELP(blanks)                                                          \
@@ -120,11 +133,7 @@ enum vkf_common_option {
 bool vkf_common_init(vkf_common_options *common);
 void vkf_common_free(vkf_common_options *common);
 
-// Takes one result of getopt_long. False when the value is wrong (message printed), or when it is not a common option.
-// The command then exits with VKF_EXIT_USAGE.
-bool vkf_parse_common(int option, const char *value, vkf_common_options *common);
-
-// Opens a context as the options say. Errors have been printed. `common` must outlive the context.
+// Opens a context as the options say. Errors have been printed. What `common` points to must outlive the context.
 VKF_MUST_CHECK vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context);
 // The same, and where stderr is a terminal a line there says which device it is.
 VKF_MUST_CHECK vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context **out_context);

@@ -19,6 +19,9 @@ struct vkf_message_log {
     atomic_flag writing; // guards last_error
     bool quiet;
     const char *cache_path; // NULL: none
+    // What gets the numbers of all runs; NULL: none.
+    struct vkf_number_check *numbers;
+    struct vkf_dump *dump;
     char last_error[1024];
     // The line about what is done before kernels are used for the first time.
     vkf_progress first_use;
@@ -128,9 +131,9 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
 
 static bool take_output(void *user, const vkf_probe_output *output)
 {
-    const vkf_common_options *common = user;
-    return (!common->numbers || vkf_number_check_take(common->numbers, output)) &&
-           (!common->dump || vkf_dump_take(common->dump, output));
+    const vkf_message_log *log = user;
+    return (!log->numbers || vkf_number_check_take(log->numbers, output)) &&
+           (!log->dump || vkf_dump_take(log->dump, output));
 }
 
 vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context)
@@ -143,9 +146,12 @@ vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_
     vkf_status status = vkf_context_create(&desc, out_context);
     if (status != VKF_OK && !common->messages->quiet)
         vkf_print_error("no device could be opened: %s", vkf_status_text(status));
-    if (status == VKF_OK && (common->numbers || common->dump))
-        status = vkf_context_set_probe(*out_context, take_output, (void *)common);
-    return status;
+    if (status != VKF_OK || (!common->numbers && !common->dump))
+        return status;
+    // The options may be a caller's own, and end before the context.
+    common->messages->numbers = common->numbers;
+    common->messages->dump = common->dump;
+    return vkf_context_set_probe(*out_context, take_output, common->messages);
 }
 
 vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context **out_context)

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "base/system_file.h"
 #include "command/options.h"
 #include "dump/dump_tensors.h"
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "base/directories.h"
 
 struct vkf_dump {
     vkf__host host;

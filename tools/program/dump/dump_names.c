@@ -7,8 +7,8 @@
 
 #include "dump/dump_rules.h"
 #include "io/checkpoint.h"
-#include "model/model_directory.h"
-#include "model/weight_resolution.h"
+#include "model/load/model_directory.h"
+#include "model/load/weight_resolution.h"
 
 struct vkf_dump_names {
     vkf__model_source source;

@@ -4,7 +4,7 @@
 #define VKF_PROGRAM_DUMP_NAMES_H
 
 #include "dump/dump_rules.h"
-#include "model/family.h"
+#include "model/family/family.h"
 
 #define VKF_DUMP_NAME_MAX (VKF_WEIGHT_NAME_MAX + 16)
 

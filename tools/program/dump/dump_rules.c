@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/family.h"
+#include "model/family/family.h"
 
 #define OF_LAYER(kind_, field) \
     .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_LAYER, .weight_count = 1, .weights = {VKF_DUMP_LAYER(field)}

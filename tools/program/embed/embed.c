@@ -14,23 +14,6 @@
 #define MAX_BATCH 1024
 #define DEFAULT_TOP 5
 
-enum {
-    OPT_BATCH = VKF_OPT_OWN,
-    OPT_MAX_TOKENS,
-    OPT_DTYPE,
-    OPT_QUANTIZE,
-    OPT_ADAPTER,
-    OPT_FILES,
-    OPT_OUT,
-    OPT_COMPARE,
-    OPT_SEARCH,
-    OPT_TOP,
-    OPT_PROMPT,
-    OPT_PROMPT_NAME,
-    OPT_TRUNCATE_DIM,
-    OPT_CHUNK,
-};
-
 static void print_help(const void *user)
 {
     (void)user;
@@ -69,71 +52,15 @@ static void print_help(const void *user)
           stdout);
 }
 
-static bool parse_format(const char *text, vkf_embed_format *out_format)
+static bool take_chunk(const vkf_option *option, const char *text, void *user)
 {
-    static const char *const names[] = {"jsonl", "json", "npy"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out_format = (vkf_embed_format)i;
-            return true;
-        }
-    }
-    vkf_print_error("--output: '%.200s' is none of jsonl, json and npy", text);
-    return false;
-}
-
-static bool parse_chunk(const char *text, vkf_embed_options *options)
-{
+    vkf_embed_options *options = user;
+    (void)option;
     char tokens[16];
     const char *comma = strchr(text, ',');
     snprintf(tokens, sizeof tokens, "%.*s", comma ? (int)(comma - text) : (int)strlen(text), text);
     return vkf_parse_u32("--chunk", tokens, 1, 1u << 20, &options->chunk) &&
            (!comma || vkf_parse_u32("--chunk N,OVERLAP", comma + 1, 0, options->chunk - 1, &options->overlap));
-}
-
-static bool take_option(int opt, const char *value, void *user)
-{
-    vkf_embed_options *options = user;
-    switch (opt) {
-    case OPT_BATCH:
-        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
-    case OPT_MAX_TOKENS:
-        return vkf_parse_u32("--max-len", value, 1, 1u << 20, &options->max_tokens);
-    case OPT_DTYPE:
-        return vkf_parse_model_precision("--dtype", value, &options->precision);
-    case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", value, &options->quantization);
-    case OPT_ADAPTER:
-        return vkf_parse_path("--adapter", value, &options->adapter);
-    case OPT_TRUNCATE_DIM:
-        return vkf_parse_u32("--truncate-dim", value, 1, 1u << 20, &options->truncate_dim);
-    case OPT_CHUNK:
-        return parse_chunk(value, options);
-    case OPT_PROMPT:
-        options->prompt = value;
-        return true;
-    case OPT_PROMPT_NAME:
-        options->prompt_name = value;
-        return true;
-    case OPT_TOP:
-        return vkf_parse_u32("--top", value, 1, 1u << 20, &options->top);
-    case OPT_FILES:
-        options->files = true;
-        return true;
-    case OPT_COMPARE:
-        options->compare = true;
-        return true;
-    case OPT_OUT:
-        options->out_path = value;
-        return true;
-    case OPT_SEARCH:
-        options->index_path = value;
-        return true;
-    case 'o':
-        return parse_format(value, &options->format);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
 }
 
 static bool check_outputs(const vkf_embed_options *options)
@@ -174,23 +101,27 @@ static bool take_arguments(int argc, char **argv, void *user)
     return check_outputs(options);
 }
 
-static const struct option long_options[] = {
-    {"batch", required_argument, NULL, OPT_BATCH},
-    {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
-    {"dtype", required_argument, NULL, OPT_DTYPE},
-    {"quantize", required_argument, NULL, OPT_QUANTIZE},
-    {"adapter", required_argument, NULL, OPT_ADAPTER},
-    {"files", no_argument, NULL, OPT_FILES},
-    {"chunk", required_argument, NULL, OPT_CHUNK},
-    {"output", required_argument, NULL, 'o'},
-    {"out", required_argument, NULL, OPT_OUT},
-    {"compare", no_argument, NULL, OPT_COMPARE},
-    {"search", required_argument, NULL, OPT_SEARCH},
-    {"top", required_argument, NULL, OPT_TOP},
-    {"prompt", required_argument, NULL, OPT_PROMPT},
-    {"prompt-name", required_argument, NULL, OPT_PROMPT_NAME},
-    {"truncate-dim", required_argument, NULL, OPT_TRUNCATE_DIM},
-    VKF_COMMON_LONG_OPTIONS,
+static const vkf_option own[] = {
+    VKF_OPTION_WITHIN(vkf_embed_options, "batch", U32, batch, 1, MAX_BATCH),
+    VKF_OPTION_WITHIN(vkf_embed_options, "max-len", U32, max_tokens, 1, 1u << 20),
+    VKF_OPTION(vkf_embed_options, "dtype", PRECISION, precision),
+    VKF_OPTION(vkf_embed_options, "quantize", QUANTIZATION, quantization),
+    VKF_OPTION(vkf_embed_options, "adapter", PATH, adapter),
+    VKF_OPTION(vkf_embed_options, "files", FLAG, files),
+    {.name = "chunk", .take = take_chunk},
+    {.name = "output",
+     .letter = 'o',
+     .kind = VKF_OPTION_NAME,
+     .offset = offsetof(vkf_embed_options, format),
+     .names = "jsonl|json|npy",
+     .refusal = "none of jsonl, json and npy"},
+    VKF_OPTION(vkf_embed_options, "out", TEXT, out_path),
+    VKF_OPTION(vkf_embed_options, "compare", FLAG, compare),
+    VKF_OPTION(vkf_embed_options, "search", TEXT, index_path),
+    VKF_OPTION_WITHIN(vkf_embed_options, "top", U32, top, 1, 1u << 20),
+    VKF_OPTION(vkf_embed_options, "prompt", TEXT, prompt),
+    VKF_OPTION(vkf_embed_options, "prompt-name", TEXT, prompt_name),
+    VKF_OPTION_WITHIN(vkf_embed_options, "truncate-dim", U32, truncate_dim, 1, 1u << 20),
     {0},
 };
 
@@ -291,7 +222,7 @@ static int run(void *user)
                                                                                             : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_embed(int argc, char **argv)
 {

@@ -4,12 +4,12 @@
 
 #include "command/command.h"
 #include "command/session_context.h"
+#include "command/shape_list.h"
 #include "info/verdict_list.h"
 #include "measure/device_counters.h"
 #include "output/json_output.h"
 #include "output/size_text.h"
 #include "output/visible_text.h"
-#include "tune/shape_list.h"
 
 typedef struct info_options {
     vkf_common_options common;
@@ -25,8 +25,6 @@ typedef struct kernel_list {
     uint32_t unusable;
     json_t *lines; // NULL: no list is wanted
 } kernel_list;
-
-enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES, OPT_FORGET };
 
 static void print_help(const void *user)
 {
@@ -52,8 +50,10 @@ static void print_help(const void *user)
 }
 
 // Parses one shape into the sizes of the problem, whose types are already set.
-static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
+static bool take_shape(const vkf_option *option, const char *text, void *options)
 {
+    vkf_tune_problem *inout_problem = &((info_options *)options)->problem;
+    (void)option;
     vkf_shape_list list = {0};
     bool good = vkf_shape_list_parse("--shape", text, inout_problem, &list);
     if (good && list.count != 1) {
@@ -66,41 +66,29 @@ static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
     return good;
 }
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPT_JSON},
-    {"kernels", no_argument, NULL, OPT_KERNELS},
-    {"counters", no_argument, NULL, OPT_COUNTERS},
-    {"forget", no_argument, NULL, OPT_FORGET},
-    {"shape", required_argument, NULL, OPT_SHAPE},
-    {"types", required_argument, NULL, OPT_TYPES},
-    VKF_COMMON_LONG_OPTIONS,
+static bool take_types(const vkf_option *option, const char *text, void *options)
+{
+    (void)option;
+    return vkf_parse_types("--types", text, &((info_options *)options)->problem);
+}
+
+static bool take_counters(const vkf_option *option, const char *value, void *options)
+{
+    (void)option;
+    (void)value;
+    ((info_options *)options)->common.counters = "all";
+    return true;
+}
+
+static const vkf_option own[] = {
+    VKF_OPTION(info_options, "json", FLAG, json),
+    VKF_OPTION(info_options, "kernels", FLAG, kernels),
+    {.name = "counters", .take = take_counters, .kind = VKF_OPTION_SWITCH},
+    VKF_OPTION(info_options, "forget", FLAG, forget),
+    {.name = "shape", .take = take_shape},
+    {.name = "types", .take = take_types},
     {0},
 };
-
-static bool take_option(int opt, const char *value, void *user)
-{
-    info_options *options = user;
-    switch (opt) {
-    case OPT_JSON:
-        options->json = true;
-        return true;
-    case OPT_KERNELS:
-        options->kernels = true;
-        return true;
-    case OPT_COUNTERS:
-        options->common.counters = "all";
-        return true;
-    case OPT_FORGET:
-        options->forget = true;
-        return true;
-    case OPT_SHAPE:
-        return parse_shape(value, &options->problem);
-    case OPT_TYPES:
-        return vkf_parse_types("--types", value, &options->problem);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
-}
 
 static bool take_arguments(int argc, char **argv, void *user)
 {
@@ -164,7 +152,7 @@ static void print_device(const vkf_device_info *info)
         char size[32];
         vkf_size_text(info->heap_size_bytes[i], size);
         vkf_print("  heap %-2u          %s, %s%s\n", i, size, info->heap_device_local[i] ? "device" : "host",
-               info->unified_memory ? ", unified" : "");
+                  info->unified_memory ? ", unified" : "");
     }
 }
 
@@ -407,7 +395,7 @@ static int run(void *user)
     return options->common.device_given ? show_chosen(options) : show_all(options);
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_info(int argc, char **argv)
 {

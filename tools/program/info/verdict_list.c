@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "command/options.h"
 #include "output/json_output.h"
 #include "output/visible_text.h"
@@ -16,8 +15,9 @@ typedef struct verdict_count {
 
 static const char *format_date(int64_t date, const char *format, char out_text[32])
 {
-    struct tm utc;
-    if (!vkf__calendar((time_t)date, &utc) || strftime(out_text, 32, format, &utc) == 0)
+    const time_t seconds = (time_t)date;
+    const struct tm *utc = gmtime(&seconds);
+    if (!utc || strftime(out_text, 32, format, utc) == 0)
         snprintf(out_text, 32, "-");
     return out_text;
 }

@@ -6,9 +6,10 @@
 #include "command/model_path.h"
 #include "command/session_context.h"
 #include "inspect/inspect_embedding.h"
-#include "model/adapter.h"
-#include "model/embedder.h"
-#include "model/inspection.h"
+#include "model/load/adapter.h"
+#include "model/load/inspection.h"
+#include "model/text/embedder.h"
+#include "model/text/text_model.h"
 #include "output/json_output.h"
 #include "output/size_text.h"
 #include "output/visible_text.h"
@@ -19,8 +20,6 @@ typedef struct inspect_options {
     bool json;
     uint32_t batch, context; // context 0: not given
 } inspect_options;
-
-enum { OPT_JSON = VKF_OPT_OWN, OPT_BATCH, OPT_CONTEXT };
 
 // The defaults of `run` and `embed`.
 #define DEFAULT_BATCH 8u
@@ -61,27 +60,10 @@ static void print_help(const void *user)
         stdout);
 }
 
-static bool take_option(int opt, const char *value, void *user)
-{
-    inspect_options *options = user;
-    switch (opt) {
-    case OPT_JSON:
-        options->json = true;
-        return true;
-    case OPT_BATCH:
-        return vkf_parse_u32("--batch", value, 1, 1024, &options->batch);
-    case OPT_CONTEXT:
-        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
-}
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPT_JSON},
-    {"batch", required_argument, NULL, OPT_BATCH},
-    {"context", required_argument, NULL, OPT_CONTEXT},
-    VKF_COMMON_LONG_OPTIONS,
+static const vkf_option own[] = {
+    VKF_OPTION_WITHIN(inspect_options, "batch", U32, batch, 1, 1024),
+    VKF_OPTION_WITHIN(inspect_options, "context", U32, context, 2, 1u << 20),
+    VKF_OPTION(inspect_options, "json", FLAG, json),
     {0},
 };
 
@@ -236,7 +218,7 @@ static const char *texts_problem(const inspect_options *options, vkf_context *co
 {
     vkf_status status = VKF_OK;
     if (inspection->checkpoint)
-        status = inspection->source.family ? vkf__inspect_texts(host, inspection)
+        status = inspection->source.family ? vkf__text_files_try(host, &inspection->place, &inspection->source.config)
                                            : try_vocabulary(context, options->directory);
     return status == VKF_OK ? NULL : vkf_message_log_last_error(options->common.messages);
 }
@@ -413,7 +395,7 @@ static int run(void *user)
                                                                                         : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_inspect(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/inspection.h"
+#include "model/load/inspection.h"
 
 // The modules of sentence-transformers with the sizes of their outputs, how long a text may be, and the prompts put
 // before it.

@@ -40,9 +40,7 @@ _vkformer() {
             return
         fi
         words="table json jsonl csv md"
-        [[ $command == compare || $command == shaders ]] && words="table json jsonl md"
         [[ $command == embed ]] && words="jsonl json npy"
-        [[ $command == rerank ]] && words="table json jsonl"
         [[ $command == profile ]] && words="table json csv trace html"
         ;;
     --fully-masked) words="nan zero" ;;
@@ -82,9 +80,9 @@ _vkformer() {
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
         --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --chip | --waves | --length | --new-tokens | --fail-above | --counters | \
         --steps | --epochs | --batch-tokens | --batch-rows | --accumulation | --label-smoothing | --dropout | \
-        --clip-norm | --eval-every | --patience | --save-every | --max-length | --max-bad-lines | --max-line-bytes | --nhead | \
+        --attention-dropout | --activation-dropout | --contrastive-scale | --clip-norm | --eval-every | --patience | --save-every | --max-length | --max-bad-lines | --max-line-bytes | --nhead | \
         --dim-feedforward | --max-source-len | --lr | --betas | --eps | --weight-decay | --momentum | \
-        --lora-rank | --lora-alpha | \
+        --lora-rank | --lora-alpha | --lora-dropout | \
         --prompt | --prompt-name | --truncate-dim | --chunk)
         return
         ;;
@@ -96,14 +94,15 @@ _vkformer() {
         train)
             words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
                 --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
+                --attention-dropout --activation-dropout --contrastive-scale --nesterov
                 --eval-every --patience --save-every --gradient-checkpointing --train --heldout
                 --task --loss-on --long --max-length --pack --max-bad-lines --max-line-bytes --model-type --d-model --nhead --kv-heads --dim-feedforward
                 --encoder-layers --decoder-layers --max-source-len --max-len --activation --norm-first --share-embed --tie-proj
                 --optimizer --lr --betas --eps --weight-decay --momentum --schedule --warmup --lora-rank
-                --lora-alpha --lora-target --resume --check-gradients"
+                --lora-alpha --lora-dropout --lora-target --resume --check-gradients"
             ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
-        shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
+        shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --why --output" ;;
         inspect) words="$common --json --batch --context" ;;
         plan)
             words="--chip --list-chips --calibrate --peer --ranks --dtype --quantize --batch --prompt --context

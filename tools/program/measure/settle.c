@@ -8,7 +8,7 @@
 #define BALLAST_INVOCATIONS (1u << 18)
 #define BALLAST_FIRST_ROUNDS 16u
 #define BALLAST_NS 2e6
-// Of work that keeps the device busy for less than this share of the time.
+// For work that keeps the device busy for less than this share of the time.
 #define BUSY_SHARE 0.5
 
 typedef struct ballast {

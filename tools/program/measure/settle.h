@@ -7,7 +7,7 @@
 
 #include <vkformer/vkformer.h>
 
-// Of --settle where it is not given: VKF_SETTLE_GPU_S for a GPU, and 0 for a processor.
+// The default of --settle: VKF_SETTLE_GPU_S for a GPU, and 0 for a processor.
 #define VKF_SETTLE_DEFAULT (-1.0f)
 #define VKF_SETTLE_GPU_S 5.0f
 #define VKF_SETTLE_MAX_S 600.0f

@@ -11,12 +11,6 @@ vkf__host vkf_printing_host(void)
     return host;
 }
 
-bool vkf_write_file(const char *path, const void *data, size_t size_bytes)
-{
-    const vkf__host host = vkf_printing_host();
-    return vkf__file_write(&host, path, data, size_bytes) == VKF_OK;
-}
-
 bool vkf_write_stream(const char *path, vkf_stream_writer write, const void *user)
 {
     const vkf__host host = vkf_printing_host();

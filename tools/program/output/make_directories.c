@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system_file.h"
 #include "base/directories.h"
+#include "base/system_file.h"
 
 // 0 where a directory is at the path afterwards, whoever made it.
 static int make_one(const char *path, unsigned mode)

@@ -19,20 +19,6 @@ typedef struct plan_options {
     bool json, list, calibrate, peer;
 } plan_options;
 
-enum {
-    OPT_CHIP = VKF_OPT_OWN,
-    OPT_DTYPE,
-    OPT_QUANTIZE,
-    OPT_BATCH,
-    OPT_PROMPT,
-    OPT_CONTEXT,
-    OPT_JSON,
-    OPT_LIST,
-    OPT_CALIBRATE,
-    OPT_PEER,
-    OPT_RANKS
-};
-
 #define DEFAULT_PROMPT 256u
 #define DEFAULT_CONTEXT 1024u
 
@@ -68,75 +54,38 @@ static void print_help(const void *user)
         stdout);
 }
 
-static bool parse_dtype(const char *value, vkf_model_precision *out_precision)
+static bool take_dtype(const vkf_option *option, const char *value, void *options)
 {
+    vkf_model_precision *out_precision = &((plan_options *)options)->precision;
+    (void)option;
     if (strcmp(value, "bf16") != 0)
         return vkf_parse_precision("--dtype", value, out_precision);
     *out_precision = VKF_MODEL_PRECISION_BF16_WEIGHTS;
     return true;
 }
 
-static bool take_peer(const char *value, bool *out_peer)
+static bool take_peer(const vkf_option *option, const char *value, void *options)
 {
+    bool *out_peer = &((plan_options *)options)->peer;
+    (void)option;
     *out_peer = strcmp(value, "ggml") == 0;
     if (!*out_peer)
         vkf_print_error("--peer '%s': the one peer is ggml", value);
     return *out_peer;
 }
 
-static bool take_option(int opt, const char *value, void *user)
-{
-    plan_options *options = user;
-    switch (opt) {
-    case OPT_CHIP:
-        options->chip = value;
-        return true;
-    case OPT_DTYPE:
-        return parse_dtype(value, &options->precision);
-    case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", value, &options->quantization);
-    case OPT_BATCH:
-        return vkf_parse_u32("--batch", value, 1, 1024, &options->batch);
-    case OPT_PROMPT:
-        return vkf_parse_u32("--prompt", value, 1, 1u << 20, &options->prompt);
-    case OPT_CONTEXT:
-        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
-    case OPT_JSON:
-        options->json = true;
-        return true;
-    case OPT_LIST:
-        options->list = true;
-        return true;
-    case OPT_CALIBRATE:
-        options->calibrate = true;
-        return true;
-    case OPT_RANKS:
-        return vkf_parse_u32("--ranks", value, 1, VKF_PLAN_MAX_RANKS, &options->ranks);
-    case OPT_PEER:
-        return take_peer(value, &options->peer);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
-}
-
-static const struct option long_options[] = {
-    {"chip", required_argument, NULL, OPT_CHIP},
-    {"list-chips", no_argument, NULL, OPT_LIST},
-    {"calibrate", no_argument, NULL, OPT_CALIBRATE},
-    {"peer", required_argument, NULL, OPT_PEER},
-    {"dtype", required_argument, NULL, OPT_DTYPE},
-    {"quantize", required_argument, NULL, OPT_QUANTIZE},
-    {"batch", required_argument, NULL, OPT_BATCH},
-    {"prompt", required_argument, NULL, OPT_PROMPT},
-    {"context", required_argument, NULL, OPT_CONTEXT},
-    {"ranks", required_argument, NULL, OPT_RANKS},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"caps", required_argument, NULL, VKF_OPT_CAPS},
-    {"mask", required_argument, NULL, VKF_OPT_MASK},
-    {"variant", required_argument, NULL, VKF_OPT_VARIANT},
-    {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},
-    {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},
-    VKF_EVERY_LONG_OPTION,
+static const vkf_option own[] = {
+    VKF_OPTION(plan_options, "chip", TEXT, chip),
+    VKF_OPTION(plan_options, "list-chips", FLAG, list),
+    VKF_OPTION(plan_options, "calibrate", FLAG, calibrate),
+    {.name = "peer", .take = take_peer},
+    {.name = "dtype", .take = take_dtype},
+    VKF_OPTION(plan_options, "quantize", QUANTIZATION, quantization),
+    VKF_OPTION_WITHIN(plan_options, "batch", U32, batch, 1, 1024),
+    VKF_OPTION_WITHIN(plan_options, "prompt", U32, prompt, 1, 1u << 20),
+    VKF_OPTION_WITHIN(plan_options, "context", U32, context, 2, 1u << 20),
+    VKF_OPTION_WITHIN(plan_options, "ranks", U32, ranks, 1, VKF_PLAN_MAX_RANKS),
+    VKF_OPTION(plan_options, "json", FLAG, json),
     {0},
 };
 
@@ -219,7 +168,7 @@ static int run(void *user)
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, "caps|mask|variant|arithmetic|verbose", take_arguments, print_help, run};
 
 int vkf_cmd_plan(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "output/json_output.h"
-#include "output/visible_text.h"
+#include "output/rows.h"
 #include "plan/plan_chip.h"
 
 static const vkf_peer_model llama_7b = {"llama 7B", 32, 4096, 32, 32, 128, 11008, 32000, 0};
@@ -99,29 +99,33 @@ static json_t *row_json(const vkf_calibration *c, double estimated)
     return object;
 }
 
-static void print_row(const vkf_calibration *c, double estimated)
+static void source_cell(const json_t *row, char out_text[VKF_CELL_BYTES])
 {
-    vkf_print("%-10s %-10s  %-31s %9.1f %9.1f %5.2f  %s%s%s\n", c->chip, c->run.model->name, kind_of(c), c->published,
-              estimated, estimated / c->published, c->source, c->unseen ? "; not seen: " : "",
-              c->unseen ? c->unseen : "");
+    const char *unseen = vkf_rows_string(row, "unseen");
+    snprintf(out_text, VKF_CELL_BYTES, "%s%s%s", vkf_rows_string(row, "source"), *unseen ? "; not seen: " : "", unseen);
 }
+
+static const vkf_column columns[] = {
+    {.title = "chip", .key = "chip", .width = -10},
+    {.title = "model", .key = "model", .width = -10},
+    {.title = "run", .key = "run", .width = -31, .gap = 2},
+    {.title = "published", .key = "published", .number = "%.1f", .width = 9},
+    {.title = "estimated", .key = "estimated", .number = "%.1f", .width = 9},
+    {.title = "ratio", .key = "ratio", .number = "%.2f", .width = 5},
+    {.title = "source", .text = source_cell, .gap = 2},
+    {0},
+};
 
 bool vkf_calibration_print(bool json)
 {
-    json_t *list = json ? json_array() : NULL;
-    bool opened = true;
+    vkf_rows rows = {.format = json ? VKF_ROWS_JSON : VKF_ROWS_TABLE, .columns = columns};
+    bool done = true;
     if (!json)
-        vkf_print(
-            "ggml's Vulkan backend, tokens per second: a prompt of 512, or a token of 128. Published by others, and\n"
-            "estimated for the dispatches of that backend.\n\n%-10s %-10s  %-31s %9s %9s %5s  %s\n",
-            "chip", "model", "run", "published", "estimated", "ratio", "source");
+        puts("ggml's Vulkan backend, tokens per second: a prompt of 512, or a token of 128. Published by others, and\n"
+             "estimated for the dispatches of that backend.\n");
     for (size_t i = 0; i < vkf_calibration_count; i++) {
         const double estimated = vkf_calibration_estimate(&vkf_calibrations[i]);
-        opened = opened && estimated > 0;
-        if (json)
-            json_array_append_new(list, row_json(&vkf_calibrations[i], estimated));
-        else
-            print_row(&vkf_calibrations[i], estimated);
+        done = vkf_rows_add(&rows, row_json(&vkf_calibrations[i], estimated)) && estimated > 0 && done;
     }
-    return (!json || vkf_print_json(list)) && opened;
+    return vkf_rows_end(&rows) && done;
 }

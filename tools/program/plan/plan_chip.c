@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "command/described_device.h"
+#include "command/embedded_chips.h"
 #include "command/options.h"
 #include "output/json_output.h"
 #include "output/visible_text.h"
-#include "plan/embedded_chips.h"
 
 // X(member, unit, required): the members of "speed" in the object "vkformer" of a description.
 #define SPEED_MEMBERS(X)                   \
@@ -75,61 +75,10 @@ static bool read_speed(vkf_plan_chip *chip)
     return true;
 }
 
-// Limits may have all of 64 bits, which a signed integer does not hold.
-#define NUMBERS JSON_DECODE_INT_AS_REAL
-
-static const struct vkf_embedded_chip *find_embedded(const char *name)
-{
-    for (size_t i = 0; i < VKF_EMBEDDED_CHIP_COUNT; i++)
-        if (strcmp(vkf_embedded_chips[i].name, name) == 0)
-            return &vkf_embedded_chips[i];
-    return NULL;
-}
-
-static void report_unknown(const char *name)
-{
-    char names[512] = "";
-    for (size_t i = 0; i < VKF_EMBEDDED_CHIP_COUNT; i++) {
-        size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", vkf_embedded_chips[i].name);
-    }
-    vkf_print_error("--chip: there is no chip '%.200s'; there are %s, and files of the Vulkan Profiles schema", name,
-                    names);
-}
-
-static bool open_embedded(const struct vkf_embedded_chip *embedded, vkf_plan_chip *chip)
-{
-    const vkf_device_description_desc desc = {
-        .path = embedded->name,
-        .text = embedded->text,
-        .text_bytes = embedded->bytes,
-        .message = vkf_print_message,
-    };
-    chip->root = json_loadb(embedded->text, embedded->bytes, NUMBERS, NULL);
-    if (!chip->root)
-        vkf_print_error("--chip: the description of '%s' is not JSON, or there is no memory for it", embedded->name);
-    return chip->root && vkf_device_description_create(&desc, &chip->device) == VKF_OK;
-}
-
-static bool open_file(const char *name, vkf_plan_chip *chip)
-{
-    char *path = vkf_description_path(name);
-    bool opened = path && vkf_open_description(name, &chip->device);
-    // The numbers of "vkformer" are read here; everything else was checked by the library.
-    chip->root = opened ? json_load_file(path, NUMBERS, NULL) : NULL;
-    free(path);
-    return chip->root != NULL;
-}
-
 bool vkf_plan_chip_open(const char *name, vkf_plan_chip *out_chip)
 {
-    const struct vkf_embedded_chip *embedded = find_embedded(name);
     *out_chip = (vkf_plan_chip){.name = name};
-    if (!embedded && !vkf_names_description(name)) {
-        report_unknown(name);
-        return false;
-    }
-    return (embedded ? open_embedded(embedded, out_chip) : open_file(name, out_chip)) && read_speed(out_chip);
+    return vkf_open_chip(name, &out_chip->device, &out_chip->root) && read_speed(out_chip);
 }
 
 void vkf_plan_chip_free(vkf_plan_chip *chip)
@@ -165,7 +114,7 @@ bool vkf_plan_list_chips(bool json)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < VKF_EMBEDDED_CHIP_COUNT; i++) {
-        json_t *root = json_loadb(vkf_embedded_chips[i].text, vkf_embedded_chips[i].bytes, NUMBERS, NULL);
+        json_t *root = json_loadb(vkf_embedded_chips[i].text, vkf_embedded_chips[i].bytes, VKF_CHIP_NUMBERS, NULL);
         json_t *entry = json_object();
         vkf_json_put_string(entry, "chip", vkf_embedded_chips[i].name);
         vkf_json_put_string(entry, "device", label_of(root));

@@ -23,8 +23,8 @@ typedef struct vkf_chip_speed {
 // Parts of a peak that kernels reach once the device is full. They are fitted to what a peer's kernels reach on real
 // GPUs, see plan_calibrate.h, but for attention, which is a small part of what is published.
 #define VKF_PLAN_MATRIX_SHARE 0.62 // of matrix units, with these sums
-// Of matrix units at their fastest sums, where subgroups feed them through shared memory: whatever the sums are, they
-// are fed no faster. Matrices of a whole workgroup are fed by the driver.
+// The same at their fastest sums, where subgroups feed them through shared memory: whatever the sums are, they are fed
+// no faster. Matrices of a whole workgroup are fed by the driver.
 #define VKF_PLAN_SUBGROUP_SHARE 0.35
 #define VKF_PLAN_SCALAR_SHARE 0.45    // of f32 or f16 arithmetic, by tiles in shared memory
 #define VKF_PLAN_ATTENTION_SHARE 0.35 // of any of them, between two products and a softmax
@@ -35,7 +35,7 @@ typedef struct vkf_chip_speed {
 #define VKF_PLAN_SUBGROUP_RUN 32
 #define VKF_PLAN_WORKGROUP_RUN 64
 #define VKF_PLAN_RUN_INSTRUCTIONS 2 // that this takes, per element
-#define VKF_PLAN_MAX_GROUPS 32 // workgroups that are resident on a core at most
+#define VKF_PLAN_MAX_GROUPS 32      // workgroups that are resident on a core at most
 // A core is busy once this part of the invocations that fit it are there.
 #define VKF_PLAN_BUSY_SHARE 0.125
 

@@ -3,7 +3,7 @@
 
 #include "command/precision.h"
 #include "command/session_context.h"
-#include "model/model.h"
+#include "model/load/model.h"
 #include "plan/plan_beside.h"
 #include "ranks/cut_plan.h"
 

@@ -25,9 +25,9 @@ typedef struct vkf_peer_run {
     double weight_bytes, logits_bytes; // of an element of the layers' weights, and of the last one
     double lanes;                      // of a subgroup
     vkf_peer_product product;
-    // Of a token: residuals are added by products, caches are stored by rotary, and norms multiply by their weights.
+    // For a token: residuals are added by products, caches are stored by rotary, and norms multiply by their weights.
     bool fused;
-    // Of a token: rows at least so long are quantised to q8_1 before they are multiplied; 0: none.
+    // For a token: rows at least so long are quantised to q8_1 before they are multiplied; 0: none.
     double quantized_depth;
 } vkf_peer_run;
 

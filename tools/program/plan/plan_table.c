@@ -23,7 +23,7 @@ static double bytes_of(const vkf_plan_report *report)
     return bytes;
 }
 
-// Of run i, which takes so long. A prompt and a text count all their tokens.
+// Tokens per second of run i, which takes so long. A prompt and a text count all their tokens.
 static double tokens_per_s(const vkf_plan_report *report, size_t i, double total_s)
 {
     const uint32_t each = strcmp(report->runs[i].what, "token") == 0 ? 1 : report->prompt;

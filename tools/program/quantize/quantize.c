@@ -17,21 +17,19 @@
 #include "io/new_directory.h"
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "model/adapter_merge.h"
-#include "model/finite.h"
-#include "model/inspection.h"
-#include "model/sentence_modules.h"
-#include "model/sentence_text.h"
-#include "model/text_model.h"
-#include "model/weight_blocks.h"
+#include "model/load/adapter_merge.h"
+#include "model/load/finite.h"
+#include "model/load/inspection.h"
+#include "model/load/weight_blocks.h"
+#include "model/sentence/sentence_modules.h"
+#include "model/sentence/sentence_text.h"
+#include "model/text/text_model.h"
 #include "output/file_output.h"
 #include "output/progress.h"
 #include "output/visible_text.h"
 
 #define COPY_BYTES ((size_t)1 << 20)     // how much of a file is copied at once
 #define PIECE_ELEMENTS ((size_t)1 << 18) // of a tensor that is converted
-
-enum { OPT_TYPE = VKF_OPT_OWN, OPT_ADAPTER };
 
 typedef struct quantize_options {
     const char *directory;
@@ -59,20 +57,10 @@ static void print_help(const void *user)
         stdout);
 }
 
-static const struct option long_options[] = {
-    {"type", required_argument, NULL, OPT_TYPE},
-    {"adapter", required_argument, NULL, OPT_ADAPTER},
-    VKF_EVERY_LONG_OPTION,
-    {0},
-};
-
-static bool take_option(int opt, const char *value, void *user)
+static bool take_type(const vkf_option *option, const char *value, void *user)
 {
     quantize_options *options = user;
-    if (opt == OPT_ADAPTER)
-        return vkf_parse_path("--adapter", value, &options->adapter);
-    if (opt != OPT_TYPE)
-        return false;
+    (void)option;
     options->same = strcmp(value, "same") == 0;
     options->quantization = strcmp(value, "q4") == 0 ? VKF_QUANTIZATION_Q4 : VKF_QUANTIZATION_Q8;
     if (options->same || options->quantization == VKF_QUANTIZATION_Q4 || strcmp(value, "q8") == 0)
@@ -80,6 +68,12 @@ static bool take_option(int opt, const char *value, void *user)
     vkf_print_error("--type: '%.200s' is not q8, q4 or same", value);
     return false;
 }
+
+static const vkf_option own[] = {
+    {.name = "type", .take = take_type},
+    VKF_OPTION(quantize_options, "adapter", PATH, adapter),
+    {0},
+};
 
 static bool take_arguments(int argc, char **argv, void *user)
 {
@@ -504,7 +498,7 @@ static int run(void *user)
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_quantize(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // Plans parts of a model: one of each kind, as they begin and end.
 #include "ranks/cut_plan.h"
 
-#include "model/model.h"
+#include "model/load/model.h"
 
 // The encoder runs once for a text, and the decoder for each of its new tokens. Texts to translate have about so many.
 #define TOKENS_OF_A_TEXT 16

@@ -52,7 +52,7 @@ uint64_t vkf_cut_bytes(const vkf_cut_model *model, uint32_t first, uint32_t end)
            encoder * model->encoder.layer_bytes + decoder * model->decoder.layer_bytes;
 }
 
-// Of a part of `count` layers that end before layer `end`; infinite where it does not fit.
+// The cost of a part of `count` layers that end before layer `end`; infinite where it does not fit.
 static double time_of(const cuts *c, uint32_t rank, uint32_t end, uint32_t count)
 {
     const vkf_cut_model *m = c->model;

@@ -11,23 +11,12 @@
 #include "input/text_tokens.h"
 #include "output/json_output.h"
 #include "output/progress.h"
+#include "output/rows.h"
 #include "output/visible_text.h"
 #include "rerank/rerank_settings.h"
 #include "system/terminal.h"
 
 #define MAX_BATCH 1024
-
-enum {
-    OPT_BATCH = VKF_OPT_OWN,
-    OPT_MAX_TOKENS,
-    OPT_DTYPE,
-    OPT_QUANTIZE,
-    OPT_ADAPTER,
-    OPT_FILES,
-    OPT_TOP,
-};
-
-typedef enum rerank_format { RERANK_TABLE = 0, RERANK_JSON, RERANK_JSONL } rerank_format;
 
 typedef struct rerank_options {
     vkf_common_options common;
@@ -39,7 +28,7 @@ typedef struct rerank_options {
     vkf_model_precision precision;
     vkf_quantization quantization;
     const char *adapter; // NULL: none
-    rerank_format format;
+    vkf_rows_format format;
 } rerank_options;
 
 // A document's place in the result.
@@ -62,8 +51,9 @@ static void print_help(const void *user)
           "  --top N              print the best N alone\n"
           "  --files              each DOCUMENT is the path of a file, which is one document\n"
           "  -o, --output FORMAT  table (default): scores and documents; jsonl: {\"index\": ..., \"score\": ...,\n"
-          "                       \"text\": ...} a line; json: an array of these. index counts documents from 0;\n"
-          "                       with --files there is \"file\" instead of \"text\"\n"
+          "                       \"text\": ...} a line; json: an array of these; csv and md: the same in columns. "
+          "index\n"
+          "                       counts documents from 0; with --files there is \"file\" instead of \"text\"\n"
           "  --batch N            pairs that run together, 1 to 1024 (default: 8)\n"
           "  --max-len N          a longer pair is cut, of which a warning tells (default: where the model's\n"
           "                       tokenizer cuts)\n"
@@ -74,44 +64,6 @@ static void print_help(const void *user)
           "  --adapter DIR        merge the LoRA adapter in DIR, as PEFT saves it, while loading\n"
           "\n" VKF_COMMON_HELP,
           stdout);
-}
-
-static bool parse_format(const char *text, rerank_format *out_format)
-{
-    static const char *const names[] = {"table", "json", "jsonl"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out_format = (rerank_format)i;
-            return true;
-        }
-    vkf_print_error("--output: '%.200s' is none of table, json and jsonl", text);
-    return false;
-}
-
-static bool take_option(int opt, const char *value, void *user)
-{
-    rerank_options *options = user;
-    switch (opt) {
-    case OPT_BATCH:
-        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
-    case OPT_MAX_TOKENS:
-        return vkf_parse_u32("--max-len", value, 1, 1u << 20, &options->max_tokens);
-    case OPT_DTYPE:
-        return vkf_parse_model_precision("--dtype", value, &options->precision);
-    case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", value, &options->quantization);
-    case OPT_ADAPTER:
-        return vkf_parse_path("--adapter", value, &options->adapter);
-    case OPT_FILES:
-        options->files = true;
-        return true;
-    case OPT_TOP:
-        return vkf_parse_u32("--top", value, 1, UINT32_MAX, &options->top);
-    case 'o':
-        return parse_format(value, &options->format);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
 }
 
 static bool take_arguments(int argc, char **argv, void *user)
@@ -137,16 +89,15 @@ static bool take_arguments(int argc, char **argv, void *user)
     return true;
 }
 
-static const struct option long_options[] = {
-    {"batch", required_argument, NULL, OPT_BATCH},
-    {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
-    {"dtype", required_argument, NULL, OPT_DTYPE},
-    {"quantize", required_argument, NULL, OPT_QUANTIZE},
-    {"adapter", required_argument, NULL, OPT_ADAPTER},
-    {"files", no_argument, NULL, OPT_FILES},
-    {"top", required_argument, NULL, OPT_TOP},
-    {"output", required_argument, NULL, 'o'},
-    VKF_COMMON_LONG_OPTIONS,
+static const vkf_option own[] = {
+    VKF_OPTION_WITHIN(rerank_options, "batch", U32, batch, 1, MAX_BATCH),
+    VKF_OPTION_WITHIN(rerank_options, "max-len", U32, max_tokens, 1, 1u << 20),
+    VKF_OPTION(rerank_options, "dtype", PRECISION, precision),
+    VKF_OPTION(rerank_options, "quantize", QUANTIZATION, quantization),
+    VKF_OPTION(rerank_options, "adapter", PATH, adapter),
+    VKF_OPTION(rerank_options, "files", FLAG, files),
+    VKF_OPTION_WITHIN(rerank_options, "top", U32, top, 1, UINT32_MAX),
+    VKF_OPTION_ROWS(rerank_options, format),
     {0},
 };
 
@@ -174,23 +125,33 @@ static void print_row(const vkf_text_item *document, double score)
     putchar('\n');
 }
 
+enum { WITH_TEXTS = 1, WITH_FILES = 2 };
+
+static const vkf_column columns[] = {
+    {.title = "index", .key = "index", .number = "%.0f", .width = 1},
+    {.title = "score", .key = "score", .number = "%.6f", .width = 1},
+    {.title = "text", .key = "text", .when = WITH_TEXTS},
+    {.title = "file", .key = "file", .when = WITH_FILES},
+    {0},
+};
+
+// A table shows documents as they are, which objects of JSON need not have.
 static bool print_ranking(const rerank_options *options, const vkf_text_items *documents, vkf_score_kind kind,
                           const ranked *ranking)
 {
     const uint32_t count = options->top > 0 && options->top < documents->count ? options->top : documents->count;
-    json_t *array = options->format == RERANK_JSON ? json_array() : NULL;
+    vkf_rows rows = {
+        .format = options->format, .columns = columns, .with = options->files ? WITH_FILES : WITH_TEXTS, .digits = 9};
     bool printed = true;
     for (uint32_t i = 0; printed && i < count; i++) {
         const vkf_text_item *document = &documents->list[ranking[i].index];
         const double score = vkf_score_of(kind, ranking[i].logit);
-        if (options->format == RERANK_TABLE)
+        if (options->format == VKF_ROWS_TABLE)
             print_row(document, score);
-        else if (options->format == RERANK_JSON)
-            json_array_append_new(array, object_of(document, &ranking[i], score));
         else
-            printed = vkf_print_json_digits(object_of(document, &ranking[i], score), 9);
+            printed = vkf_rows_add(&rows, object_of(document, &ranking[i], score));
     }
-    return options->format == RERANK_JSON ? vkf_print_json_digits(array, 9) : printed;
+    return vkf_rows_end(&rows) && printed;
 }
 
 // ---- the run
@@ -316,7 +277,7 @@ static int run(void *user)
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_rerank(int argc, char **argv)
 {

@@ -9,7 +9,7 @@
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/sentence_modules.h"
+#include "model/sentence/sentence_modules.h"
 #include "output/file_output.h"
 
 // *out_root stays NULL where there is no such file.

@@ -17,36 +17,6 @@
 
 #define MAX_BATCH 1024
 
-enum {
-    OPT_BATCH = VKF_OPT_OWN,
-    OPT_MAX_LEN,
-    OPT_DTYPE,
-    OPT_QUANTIZE,
-    OPT_ADAPTER,
-    OPT_TIMING,
-    OPT_CHECK_NUMBERS,
-    OPT_DUMP,
-    OPT_ATTENTION,
-    OPT_ATTENTION_OF,
-    OPT_ATTENTION_LAYERS,
-    OPT_ATTENTION_HEADS,
-    OPT_JSON,
-    OPT_PAIR,
-    OPT_MAX_NEW_TOKENS,
-    OPT_CONTEXT,
-    OPT_TEMPERATURE,
-    OPT_TOP_K,
-    OPT_TOP_P,
-    OPT_MIN_P,
-    OPT_REPETITION_PENALTY,
-    OPT_SEED,
-    OPT_STOP,
-    OPT_BEAMS,
-    OPT_LENGTH_PENALTY,
-    OPT_EARLY_STOPPING,
-    OPT_CACHE_TYPE,
-};
-
 static void print_help(const void *user)
 {
     (void)user;
@@ -108,8 +78,10 @@ static void print_help(const void *user)
           stdout);
 }
 
-static bool add_stop(run_options *options, const char *text)
+static bool take_stop(const vkf_option *option, const char *text, void *user)
 {
+    run_options *options = user;
+    (void)option;
     if (options->stop_count == VKF_MAX_STOPS || !*text) {
         vkf_print_error(*text ? "--stop: more than %d strings" : "--stop: the string is empty", VKF_MAX_STOPS);
         return false;
@@ -118,150 +90,47 @@ static bool add_stop(run_options *options, const char *text)
     return true;
 }
 
-static bool parse_seed(const char *text, uint64_t *out_seed)
+static bool take_seed(const vkf_option *option, const char *text, void *options)
 {
+    (void)option;
     char *end = NULL;
     errno = 0;
     unsigned long long seed = strtoull(text, &end, 10);
     if (errno == 0 && end != text && !*end && *text >= '0' && *text <= '9') {
-        *out_seed = seed;
+        ((run_options *)options)->sampling.seed = seed;
         return true;
     }
     vkf_print_error("--seed: '%.200s' is no whole number from 0 to 18446744073709551615", text);
     return false;
 }
 
-static bool parse_early_stopping(const char *text, vkf_early_stopping *out_early)
+static bool take_attention(const vkf_option *option, const char *value, void *options)
 {
-    static const char *const names[VKF_EARLY_STOPPING_COUNT] = {"no", "yes", "never"};
-    for (int i = 0; i < VKF_EARLY_STOPPING_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out_early = (vkf_early_stopping)i;
-            return true;
-        }
-    vkf_print_error("--early-stopping: '%.200s' is neither yes, no nor never", text);
-    return false;
+    (void)option;
+    return vkf_parse_attention_path(value, &((run_options *)options)->attention);
 }
 
-static bool parse_beams(int opt, const char *value, run_options *options)
+static bool take_attention_kinds(const vkf_option *option, const char *value, void *options)
 {
-    vkf_beam_search *beams = &options->beams;
-    if (opt == OPT_BEAMS)
-        return vkf_parse_u32("--beams", value, 1, VKF_MAX_BEAMS, &beams->num_beams);
-    if (opt == OPT_LENGTH_PENALTY) {
-        options->given.length_penalty = true;
-        return vkf_parse_float("--length-penalty", value, -100.0f, 100.0f, &beams->length_penalty);
-    }
-    options->given.early_stopping = true;
-    return parse_early_stopping(value, &beams->early_stopping);
+    (void)option;
+    return vkf_parse_attention_kinds(value, &((run_options *)options)->attention.kinds);
 }
 
-static bool parse_cache(const char *text, vkf_dtype *out_dtype)
+static bool take_indices(const vkf_option *option, const char *value, void *options)
 {
-    bool half = strcmp(text, "f16") == 0;
-    *out_dtype = half ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
-    if (half || strcmp(text, "f32") == 0)
-        return true;
-    vkf_print_error("--cache-type: '%.200s' is neither f32 nor f16", text);
-    return false;
+    const bool layers = strcmp(option->name, "attention-layers") == 0;
+    vkf_attention_choice *choice = &((run_options *)options)->attention;
+    return vkf_parse_index_set(layers ? "--attention-layers" : "--attention-heads", value,
+                               layers ? &choice->layers : &choice->heads);
 }
 
-static bool parse_sampling(int opt, const char *value, run_options *options)
-{
-    vkf_sampling *sampling = &options->sampling;
-    switch (opt) {
-    case OPT_TEMPERATURE:
-        options->given.temperature = true;
-        return vkf_parse_float("--temperature", value, 0.0f, 1e4f, &sampling->temperature);
-    case OPT_TOP_K:
-        options->given.top_k = true;
-        return vkf_parse_u32("--top-k", value, 0, 1u << 24, &sampling->top_k);
-    case OPT_TOP_P:
-        options->given.top_p = true;
-        return vkf_parse_float("--top-p", value, 0.0f, 1.0f, &sampling->top_p);
-    case OPT_MIN_P:
-        options->given.min_p = true;
-        return vkf_parse_float("--min-p", value, 0.0f, 1.0f, &sampling->min_p);
-    case OPT_REPETITION_PENALTY:
-        options->given.repetition_penalty = true;
-        return vkf_parse_float("--repetition-penalty", value, 0.0f, 1e4f, &sampling->repetition_penalty);
-    default:
-        return vkf_parse_common(opt, value, &options->common);
-    }
-}
-
-static bool parse_generation(int opt, const char *value, run_options *options)
-{
-    vkf_sampling *sampling = &options->sampling;
-    switch (opt) {
-    case OPT_MAX_NEW_TOKENS:
-        return vkf_parse_u32("--max-new-tokens", value, 1, 1u << 20, &options->max_new_tokens);
-    case OPT_CONTEXT:
-        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
-    case OPT_SEED:
-        return parse_seed(value, &sampling->seed);
-    case OPT_STOP:
-        return add_stop(options, value);
-    case OPT_CACHE_TYPE:
-        return parse_cache(value, &options->cache_dtype);
-    case OPT_BEAMS:
-    case OPT_LENGTH_PENALTY:
-    case OPT_EARLY_STOPPING:
-        return parse_beams(opt, value, options);
-    default:
-        return parse_sampling(opt, value, options);
-    }
-}
-
-static bool parse_attention(int opt, const char *value, run_options *options)
-{
-    vkf_attention_choice *choice = &options->attention;
-    switch (opt) {
-    case OPT_ATTENTION:
-        return vkf_parse_attention_path(value, choice);
-    case OPT_ATTENTION_OF:
-        return vkf_parse_attention_kinds(value, &choice->kinds);
-    case OPT_ATTENTION_LAYERS:
-        return vkf_parse_index_set("--attention-layers", value, &choice->layers);
-    case OPT_ATTENTION_HEADS:
-        return vkf_parse_index_set("--attention-heads", value, &choice->heads);
-    default:
-        return parse_generation(opt, value, options);
-    }
-}
-
-static bool take_option(int opt, const char *value, void *user)
+static bool take_check_numbers(const vkf_option *option, const char *value, void *user)
 {
     run_options *options = user;
-    switch (opt) {
-    case OPT_BATCH:
-        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
-    case OPT_MAX_LEN:
-        return vkf_parse_u32("--max-len", value, 2, 1u << 20, &options->max_len);
-    case OPT_DTYPE:
-        return vkf_parse_model_precision("--dtype", value, &options->precision);
-    case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", value, &options->quantization);
-    case OPT_ADAPTER:
-        return vkf_parse_path("--adapter", value, &options->adapter);
-    case OPT_TIMING:
-        options->timing = true;
-        options->common.timestamps = true;
-        return true;
-    case OPT_CHECK_NUMBERS:
-        options->common.numbers = &options->numbers;
-        return true;
-    case OPT_DUMP:
-        return vkf_parse_path("--dump", value, &options->dump_path);
-    case OPT_JSON:
-        options->json = true;
-        return true;
-    case OPT_PAIR:
-        options->pair = value;
-        return true;
-    default:
-        return parse_attention(opt, value, options);
-    }
+    (void)option;
+    (void)value;
+    options->common.numbers = &options->numbers;
+    return true;
 }
 
 static bool take_texts(int argc, char **argv, run_options *options)
@@ -289,35 +158,40 @@ static bool take_texts(int argc, char **argv, run_options *options)
     return true;
 }
 
-static const struct option long_options[] = {
-    {"batch", required_argument, NULL, OPT_BATCH},
-    {"max-len", required_argument, NULL, OPT_MAX_LEN},
-    {"dtype", required_argument, NULL, OPT_DTYPE},
-    {"quantize", required_argument, NULL, OPT_QUANTIZE},
-    {"adapter", required_argument, NULL, OPT_ADAPTER},
-    {"timing", no_argument, NULL, OPT_TIMING},
-    {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
-    {"dump", required_argument, NULL, OPT_DUMP},
-    {"attention", required_argument, NULL, OPT_ATTENTION},
-    {"attention-of", required_argument, NULL, OPT_ATTENTION_OF},
-    {"attention-layers", required_argument, NULL, OPT_ATTENTION_LAYERS},
-    {"attention-heads", required_argument, NULL, OPT_ATTENTION_HEADS},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"pair", required_argument, NULL, OPT_PAIR},
-    {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
-    {"context", required_argument, NULL, OPT_CONTEXT},
-    {"temperature", required_argument, NULL, OPT_TEMPERATURE},
-    {"top-k", required_argument, NULL, OPT_TOP_K},
-    {"top-p", required_argument, NULL, OPT_TOP_P},
-    {"min-p", required_argument, NULL, OPT_MIN_P},
-    {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"stop", required_argument, NULL, OPT_STOP},
-    {"cache-type", required_argument, NULL, OPT_CACHE_TYPE},
-    {"beams", required_argument, NULL, OPT_BEAMS},
-    {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
-    {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
-    VKF_COMMON_LONG_OPTIONS,
+static const vkf_option own[] = {
+    VKF_OPTION_WITHIN(run_options, "batch", U32, batch, 1, MAX_BATCH),
+    VKF_OPTION_WITHIN(run_options, "max-len", U32, max_len, 2, 1u << 20),
+    VKF_OPTION(run_options, "dtype", PRECISION, precision),
+    VKF_OPTION(run_options, "quantize", QUANTIZATION, quantization),
+    VKF_OPTION(run_options, "adapter", PATH, adapter),
+    VKF_OPTION_BESIDE(run_options, "timing", FLAG, timing, 0, 0, common.timestamps),
+    {.name = "check-numbers", .take = take_check_numbers, .kind = VKF_OPTION_SWITCH},
+    VKF_OPTION(run_options, "dump", PATH, dump_path),
+    {.name = "attention", .take = take_attention},
+    {.name = "attention-of", .take = take_attention_kinds},
+    {.name = "attention-layers", .take = take_indices},
+    {.name = "attention-heads", .take = take_indices},
+    VKF_OPTION(run_options, "json", FLAG, json),
+    VKF_OPTION(run_options, "pair", TEXT, pair),
+    VKF_OPTION_WITHIN(run_options, "max-new-tokens", U32, max_new_tokens, 1, 1u << 20),
+    VKF_OPTION_WITHIN(run_options, "context", U32, context, 2, 1u << 20),
+    VKF_OPTION_BESIDE(run_options, "temperature", FLOAT, sampling.temperature, 0, 1e4f, given.temperature),
+    VKF_OPTION_BESIDE(run_options, "top-k", U32, sampling.top_k, 0, 1u << 24, given.top_k),
+    VKF_OPTION_BESIDE(run_options, "top-p", FLOAT, sampling.top_p, 0, 1, given.top_p),
+    VKF_OPTION_BESIDE(run_options, "min-p", FLOAT, sampling.min_p, 0, 1, given.min_p),
+    VKF_OPTION_BESIDE(run_options, "repetition-penalty", FLOAT, sampling.repetition_penalty, 0, 1e4f,
+                      given.repetition_penalty),
+    {.name = "seed", .take = take_seed},
+    {.name = "stop", .take = take_stop},
+    VKF_OPTION_OF(run_options, "cache-type", cache_dtype, "f32|f16", "neither f32 nor f16"),
+    VKF_OPTION_WITHIN(run_options, "beams", U32, beams.num_beams, 1, VKF_MAX_BEAMS),
+    VKF_OPTION_BESIDE(run_options, "length-penalty", FLOAT, beams.length_penalty, -100, 100, given.length_penalty),
+    {.name = "early-stopping",
+     .kind = VKF_OPTION_NAME,
+     .offset = offsetof(run_options, beams.early_stopping),
+     .given = offsetof(run_options, given.early_stopping),
+     .names = "no|yes|never",
+     .refusal = "neither yes, no nor never"},
     {0},
 };
 
@@ -425,7 +299,7 @@ static int run(void *user)
     return vkf_run_ranked(&options->ranks, run_found, options);
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_run(int argc, char **argv)
 {

@@ -6,7 +6,6 @@
 
 #include "output/json_output.h"
 #include "run/run_prediction.h"
-#include "text/code_point.h"
 
 #define MASK_CANDIDATES 5
 #define NO_ENTITY "O"
@@ -68,8 +67,8 @@ static json_t *describe_classes(const run_prediction *p, const vkf_prediction *o
 static size_t count_characters(const char *text, size_t begin, size_t end)
 {
     size_t count = 0;
-    for (size_t at = begin; at < end; at += vkf__utf8_bytes(text + at))
-        count++;
+    for (size_t at = begin; at < end; at++)
+        count += ((unsigned char)text[at] & 0xc0u) != 0x80u;
     return count;
 }
 

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "command/commands.h"
-#include "model/generator.h"
+#include "model/text/generator.h"
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
@@ -117,7 +116,7 @@ static bool measure_link(generation *g)
     return !measured || vkf_run_ranks_measure(&g->ranks, &g->link);
 }
 
-// Of a generator's batch.
+// The session of a generator's batch.
 static vkf_session_desc session_of(const generation *g)
 {
     const run_options *options = g->options;
@@ -209,9 +208,9 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uin
         .out_continuations = g->continuations + first,
         .out_cost = &cost,
     };
-    const double begin_ns = vkf__now_ns();
+    const double begin_ms = vkf_now_ms();
     vkf_status status = vkf_generator_run(g->generator, &args);
-    g->run_ns += vkf__now_ns() - begin_ns;
+    g->run_ns += 1e6 * (vkf_now_ms() - begin_ms);
     vkf_progress_end(&progress);
     add_cost(&g->cost, &cost);
     add_cost(&g->last, &cost);

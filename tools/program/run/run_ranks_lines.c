@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "command/commands.h"
 #include "command/session_context.h"
-#include "model/generation.h"
+#include "model/generate/generation.h"
+#include "output/progress.h"
 #include "output/standard_output.h"
 #include "ranks/ranked.h"
 #include "run/run_ranks.h"
@@ -177,11 +177,11 @@ static bool run(ranked_lines *r)
         return true;
     if (!load(r) || (options->timing && r->ranks.last > 0 && !vkf_run_ranks_measure(&r->ranks, &r->link)))
         return false;
-    const double begin_ns = vkf__now_ns();
+    const double begin_ms = vkf_now_ms();
     if (!run_all(r))
         return false;
     if (speaks(r) && timed)
-        vkf_run_ranks_print_speed(&r->link, r->tokens, vkf__now_ns() - begin_ns);
+        vkf_run_ranks_print_speed(&r->link, r->tokens, 1e6 * (vkf_now_ms() - begin_ms));
     return true;
 }
 

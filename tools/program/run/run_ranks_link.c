@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "output/progress.h"
 #include "run/run_ranks.h"
 
 #define SMALL_BYTES 8
@@ -10,11 +10,11 @@
 #define SMALL_ROUNDS 50
 #define LARGE_ROUNDS 4
 
-// Of one hop. A round goes from the first rank through all others back to it.
+// One hop. A round goes from the first rank through all others back to it.
 static double hop_ns(const run_ranks *ranks, void *bytes, size_t size_bytes, uint32_t rounds)
 {
     const bool first = ranks->of.rank == 0, last = ranks->of.rank == ranks->last;
-    const double begin_ns = vkf__now_ns();
+    const double begin_ms = vkf_now_ms();
     uint32_t hops = 0;
     for (uint32_t i = 0; i < ranks->of.size; i++)
         hops += ranks->parts[i].count > 0;
@@ -25,7 +25,7 @@ static double hop_ns(const run_ranks *ranks, void *bytes, size_t size_bytes, uin
         if (first)
             vkf_ranks_receive(ranks->last, bytes, size_bytes);
     }
-    return (vkf__now_ns() - begin_ns) / rounds / hops;
+    return 1e6 * (vkf_now_ms() - begin_ms) / rounds / hops;
 }
 
 bool vkf_run_ranks_measure(const run_ranks *ranks, run_link *out_link)

@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "command/session_context.h"
-#include "model/model_directory.h"
+#include "model/load/model_directory.h"
 #include "output/progress.h"
 #include "run/run_state.h"
 #include "system/terminal.h"

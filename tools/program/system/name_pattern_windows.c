@@ -40,7 +40,7 @@ static bool letter_matches(const char *pattern, char letter, const char **out_re
     return *pattern == '?' || *pattern == letter;
 }
 
-// Of several "*" it is enough to try the last one anew.
+// It is enough to try the last of several "*" anew.
 bool vkf_name_matches(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL, *rest;

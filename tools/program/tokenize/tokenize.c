@@ -12,16 +12,6 @@
 #include "output/json_output.h"
 #include "output/visible_text.h"
 
-enum {
-    OPT_PAIR = VKF_OPT_OWN,
-    OPT_NO_SPECIAL_TOKENS,
-    OPT_MAX_LENGTH,
-    OPT_NO_TRUNCATION,
-    OPT_NUL,
-    OPT_DECODE,
-    OPT_OUTPUT,
-};
-
 typedef struct tokenize_options {
     const char *path;
     const char *output;
@@ -51,46 +41,22 @@ static void print_help(const void *user)
           stdout);
 }
 
-static bool take_option(int opt, const char *value, void *user)
+static bool take_no_truncation(const vkf_option *option, const char *value, void *options)
 {
-    tokenize_options *options = user;
-    switch (opt) {
-    case OPT_PAIR:
-        options->pair = true;
-        return true;
-    case OPT_NO_SPECIAL_TOKENS:
-        options->encode.no_special_tokens = true;
-        return true;
-    case OPT_MAX_LENGTH:
-        return vkf_parse_u32("--max-len", value, 1, 1u << 30, &options->encode.max_length);
-    case OPT_NO_TRUNCATION:
-        options->encode.truncation = VKF_TRUNCATION_NONE;
-        return true;
-    case 'z':
-    case OPT_NUL:
-        options->nul = true;
-        return true;
-    case OPT_DECODE:
-        options->decode = true;
-        return true;
-    case 'o':
-    case OPT_OUTPUT:
-        options->output = value;
-        return true;
-    default:
-        return false; // getopt has printed a message
-    }
+    (void)option;
+    (void)value;
+    ((tokenize_options *)options)->encode.truncation = VKF_TRUNCATION_NONE;
+    return true;
 }
 
-static const struct option long_options[] = {
-    {"pair", no_argument, NULL, OPT_PAIR},
-    {"no-special-tokens", no_argument, NULL, OPT_NO_SPECIAL_TOKENS},
-    {"max-len", required_argument, NULL, OPT_MAX_LENGTH},
-    {"no-truncation", no_argument, NULL, OPT_NO_TRUNCATION},
-    {"null", no_argument, NULL, OPT_NUL},
-    {"decode", no_argument, NULL, OPT_DECODE},
-    {"output", required_argument, NULL, OPT_OUTPUT},
-    VKF_EVERY_LONG_OPTION,
+static const vkf_option own[] = {
+    VKF_OPTION(tokenize_options, "pair", FLAG, pair),
+    VKF_OPTION(tokenize_options, "no-special-tokens", FLAG, encode.no_special_tokens),
+    VKF_OPTION_WITHIN(tokenize_options, "max-len", U32, encode.max_length, 1, 1u << 30),
+    {.name = "no-truncation", .take = take_no_truncation, .kind = VKF_OPTION_SWITCH},
+    {.name = "null", .kind = VKF_OPTION_FLAG, .offset = offsetof(tokenize_options, nul), .letter = 'z'},
+    VKF_OPTION(tokenize_options, "decode", FLAG, decode),
+    {.name = "output", .kind = VKF_OPTION_TEXT, .offset = offsetof(tokenize_options, output), .letter = 'o'},
     {0},
 };
 
@@ -268,7 +234,7 @@ static int run(void *user)
     return tokenize(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static const vkf_command command = {long_options, "zo:", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_tokenize(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // Files of a new model of one of Hugging Face's families.
 #include <vkformer/tokenizer.h>
 
-#include "model/tokenizer_config.h"
+#include "model/text/tokenizer_config.h"
 #include "train/new_files.h"
 #include "train/train_json.h"
 #include "train/train_values.h"

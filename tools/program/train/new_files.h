@@ -6,12 +6,12 @@
 
 #define VKF_NEW_DEVIATION 0.02 // of the normal distribution that weights of the families begin with
 
-// Of torch.nn.Transformer, with a vocabulary.json. Statuses: those of vkf_new_model_write().
+// Writes those of torch.nn.Transformer, with a vocabulary.json. Statuses: those of vkf_new_model_write().
 VKF_MUST_CHECK vkf_status vkf_new_transformer_files(const vkf__host *host, const vkf_train_config *config,
                                                     const char *directory);
 
-// Of a family, with a tokenizer.json and the files beside it, under the names and keys of Hugging Face's transformers.
-// Statuses: as above.
+// Writes those of a family, with a tokenizer.json and the files beside it, under the names and keys of Hugging Face's
+// transformers. Statuses: as above.
 VKF_MUST_CHECK vkf_status vkf_new_family_files(const vkf__host *host, const vkf_train_config *config,
                                                const char *directory);
 

@@ -5,7 +5,7 @@
 #include "io/json_file.h"
 #include "io/new_directory.h"
 #include "io/path.h"
-#include "model/family.h"
+#include "model/family/families.h"
 #include "train/new_files.h"
 #include "train/new_model.h"
 #include "train/new_weights.h"

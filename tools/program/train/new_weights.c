@@ -6,8 +6,9 @@
 
 #include "io/path.h"
 #include "io/safetensors.h"
-#include "model/family.h"
-#include "model/weight_resolution.h"
+#include "model/family/config_file.h"
+#include "model/family/families.h"
+#include "model/load/weight_resolution.h"
 #include "train/new_files.h"
 
 #define NO_ROW UINT64_MAX
@@ -98,7 +99,7 @@ static size_t list_slots(new_weights *w, vkf__weight_slot *slots)
     return vkf__family_slots(w->family, w->family->base, NULL, &w->model, &whole, &w->weights, slots);
 }
 
-// Of a tensor that is in the checkpoint under its name, without the base model's prefix, or by TensorFlow's for norms.
+// A tensor that is in the checkpoint under its name, without the base model's prefix, or by TensorFlow's for norms.
 static const vkf__stored_tensor *find_stored(const new_weights *w, const char *name)
 {
     static const char *const endings[][2] = {{"", ""}, {".weight", ".gamma"}, {".bias", ".beta"}};

@@ -8,7 +8,7 @@
 // Writes model.safetensors beside the config.json of the directory: what a model of that configuration reads, under the
 // names that a file of it has. All is drawn by the seed.
 //
-// Of torch.nn.Transformer matrices come from Xavier's uniform distribution (Glorot and Bengio 2010); embeddings are
+// Matrices of torch.nn.Transformer come from Xavier's uniform distribution (Glorot and Bengio 2010); embeddings are
 // normal with the deviation d_model^-0.5, which the factor sqrt(d_model) before the first layer makes 1. The families
 // begin as in transformers: matrices and embeddings are normal with the deviation 0.02, which for the last matrices of
 // GPT-2's blocks is divided by sqrt(2 n_layer), as so many results add up; rows of padding are 0. Norms are 1 and 0.

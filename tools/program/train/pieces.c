@@ -16,7 +16,7 @@ static vkf_status take_example(vkf_pieces *p, uint32_t example, vkf_example_ids 
     return VKF_OK;
 }
 
-// Of the tokens of a side: what stands around the text, and how much of the text has room between.
+// Tokens of a side: what stands around the text, and how much of the text has room between.
 typedef struct window {
     uint32_t head, tail, text, room; // room 0: what stands around it leaves none
 } window;

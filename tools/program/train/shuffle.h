@@ -20,8 +20,8 @@ vkf_shuffle vkf_shuffle_make(uint32_t count, uint64_t seed, uint32_t epoch, uint
 // What stands at a place of the order; place < count.
 uint32_t vkf_shuffle_at(const vkf_shuffle *shuffle, uint32_t place);
 
-// Of what `ranks` machines train on together, each takes every ranks-th: how many, and the place of the index-th. All
-// have the same number, so up to ranks - 1 at the end of the order are left out of this epoch.
+// Each of `ranks` machines takes every ranks-th of what they train on together: how many, and the place of the
+// index-th. All have the same number, so up to ranks - 1 at the end of the order are left out of this epoch.
 static inline uint32_t vkf_shuffle_share(uint32_t count, uint32_t ranks)
 {
     return count / ranks;

@@ -10,8 +10,6 @@
 #include "train/train_run.h"
 #include "train/train_values.h"
 
-enum { OPT_RESUME = VKF_OPT_OWN, OPT_CHECK_GRADIENTS };
-
 static void print_help(const void *user)
 {
     (void)user;
@@ -37,24 +35,17 @@ static void print_help(const void *user)
     fputs("\n" VKF_COMMON_HELP, stdout);
 }
 
-static const struct option long_options[] = {
-    {"resume", no_argument, NULL, OPT_RESUME},
-    {"check-gradients", no_argument, NULL, OPT_CHECK_GRADIENTS},
-    VKF_TRAIN_KEYS(VKF_TRAIN_LONG_OPTION) VKF_COMMON_LONG_OPTIONS,
-    {0},
-};
-
-static bool take_option(int opt, const char *value, void *user)
+static bool take_key(const vkf_option *option, const char *value, void *options)
 {
-    vkf_train_options *options = user;
-    if (opt == OPT_RESUME || opt == OPT_CHECK_GRADIENTS) {
-        *(opt == OPT_RESUME ? &options->resume : &options->check_gradients) = true;
-        return true;
-    }
-    if (opt >= VKF_TRAIN_FIRST_OPTION && opt < VKF_TRAIN_FIRST_OPTION + VKF_TRAIN_KEY_COUNT)
-        return vkf_train_config_flag(&options->config, (vkf_train_key)(opt - VKF_TRAIN_FIRST_OPTION), value) == VKF_OK;
-    return vkf_parse_common(opt, value, &options->common);
+    return vkf_train_config_flag(&((vkf_train_options *)options)->config, (vkf_train_key)option->offset, value) ==
+           VKF_OK;
 }
+
+static const vkf_option own[] = {
+    VKF_OPTION(vkf_train_options, "resume", FLAG, resume),
+    VKF_OPTION(vkf_train_options, "check-gradients", FLAG, check_gradients),
+    VKF_TRAIN_KEYS(VKF_TRAIN_OPTION){0},
+};
 
 // A check of gradients makes no steps, so that nothing has to say when they end.
 static bool complete_check(vkf_train_options *options)
@@ -120,7 +111,7 @@ static int run(void *user)
     return vkf_run_ranked(&options->ranks, train, options);
 }
 
-static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_train(int argc, char **argv)
 {

@@ -71,24 +71,27 @@ typedef struct vkf_train_config {
     bool norm_first, share_embed, tie_proj;
     uint32_t optimizer, schedule;
     double lr, betas[2], eps, weight_decay, momentum;
+    bool nesterov;
     uint32_t warmup;
     uint32_t task, loss_on;
     uint32_t parameters, lora_rank;
-    double lora_alpha;
+    double lora_alpha, lora_dropout;
     vkf_train_texts lora_targets;
     uint32_t dtype;
     uint64_t seed;
-    double label_smoothing, dropout, clip_norm;
+    double label_smoothing, dropout, attention_dropout, activation_dropout, contrastive_scale, clip_norm;
     uint32_t batch_tokens, batch_rows, accumulation, steps, epochs, eval_every, patience, save_every;
     bool gradient_checkpointing;
     vkf_train_origin origins[VKF_TRAIN_KEY_COUNT];
 } vkf_train_config;
 
-// Entries for getopt_long's array: VKF_TRAIN_KEYS(VKF_TRAIN_LONG_OPTION). A switch may be given with =true or =false.
-#define VKF_TRAIN_FIRST_OPTION 0x400
-#define VKF_TRAIN_LONG_OPTION(id, section, key, flag, kind, member, min, max, help)                    \
-    {flag, VKF_TRAIN_KIND_##kind == VKF_TRAIN_KIND_BOOL ? optional_argument : required_argument, NULL, \
-     VKF_TRAIN_FIRST_OPTION + VKF_TRAIN_##id},
+// Rows of options: VKF_TRAIN_KEYS(VKF_TRAIN_OPTION), of which take_key() has to be defined. A switch may be given with
+// =true or =false.
+#define VKF_TRAIN_OPTION(id, section, key, flag, what, member, min, max, help)                      \
+    {.name = flag,                                                                                  \
+     .kind = VKF_TRAIN_KIND_##what == VKF_TRAIN_KIND_BOOL ? VKF_OPTION_OPTIONAL : VKF_OPTION_TAKEN, \
+     .offset = VKF_TRAIN_##id,                                                                      \
+     .take = take_key},
 
 // Defaults. The host must outlive the config, which vkf_train_config_free() releases.
 void vkf_train_config_init(const vkf__host *host, vkf_train_config *out_config);

@@ -32,7 +32,7 @@ typedef struct vkf_train_data {
 } vkf_train_data;
 
 // The data keep `words`, and are to be freed whether this succeeds or not. `slots`: how many batches there is room for.
-// Of the batches each of the ranks has others; NULL: all of them are this one's. Statuses: those of
+// Each of the ranks has other batches; NULL: all of them are this one's. Statuses: those of
 // vkf_examples_open(), vkf_pieces_open(), vkf_batches_create().
 VKF_MUST_CHECK vkf_status vkf_train_data_open(const vkf_train_words *words, const vkf_train_config *config,
                                               const vkf_train_goal *goal, const vkf_train_texts *paths, uint32_t slots,

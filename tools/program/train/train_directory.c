@@ -148,6 +148,7 @@ static vkf_status heal(const vkf_train_run *run)
 {
     remove_parts(run);
     VKF_RETURN_IF_ERROR(vkf__keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS));
+    VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_BEST));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_NEXT_BEST));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_START));
     if (!vkf__training_is_there(run->config->output, VKF_TRAIN_NEXT_BEST) ||

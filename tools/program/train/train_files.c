@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/directories.h"
+#include "io/new_directory.h"
 #include "io/new_file.h"
 #include "io/path.h"
 #include "train/train_page.h"
@@ -102,14 +103,13 @@ static vkf_status remove_checkpoint(const vkf_train_run *run, const char *name)
 {
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf_train_path(run, name, &path));
-    const bool is_foreign = vkf__file_exists(path) && !vkf__training_is_there(run->config->output, name);
-    const vkf_status status = is_foreign
-                                  ? vkf__fail(run->host, VKF_ERROR_FILE,
-                                              "%s: is no checkpoint of train, and is not replaced; move it away", path)
-                                  : VKF_OK;
+    vkf_status status = VKF_OK;
+    if (vkf__training_is_there(run->config->output, name))
+        status = vkf__new_directory_retire(run->host, path);
+    else if (vkf__file_exists(path))
+        status = vkf__fail(run->host, VKF_ERROR_FILE,
+                           "%s: is no checkpoint of train, and is not replaced; move it away", path);
     vkf__free(run->host, path);
-    if (status == VKF_OK)
-        vkf__directory_remove_unheld(run->config->output, name);
     return status;
 }
 

@@ -7,11 +7,11 @@
 
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/family.h"
-#include "model/labels.h"
-#include "model/model_directory.h"
-#include "model/model_kind.h"
-#include "model/sentence_modules.h"
+#include "model/family/family.h"
+#include "model/family/labels.h"
+#include "model/family/model_kind.h"
+#include "model/load/model_directory.h"
+#include "model/sentence/sentence_modules.h"
 #include "train/train_values.h"
 
 // What is known of the model without loading it.
@@ -329,6 +329,8 @@ static vkf_status settle(const model_facts *f, const vkf_train_config *config, v
     const char *problem = NULL;
     if (config->origins[VKF_TRAIN_LOSS_ON] != VKF_TRAIN_DEFAULT && task != VKF_TASK_COMPLETE)
         problem = "'loss_on' (--loss-on) is for prompts and completions";
+    else if (config->origins[VKF_TRAIN_CONTRASTIVE_SCALE] != VKF_TRAIN_DEFAULT && task != VKF_TASK_EMBED)
+        problem = "'contrastive_scale' (--contrastive-scale) is for pairs that belong together";
     else if (config->pack && (!decodes || goal->long_texts != VKF_TRAIN_LONG_BLOCK))
         problem = "'data.pack' (--pack) makes blocks of a decoder's texts";
     else if (goal->long_texts == VKF_TRAIN_LONG_BLOCK && !by_token)

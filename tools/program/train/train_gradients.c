@@ -31,8 +31,7 @@ static vkf_status loss_at(check *c, float step, double *out_loss)
     vkf_train_result result;
     for (size_t i = 0; i < c->count; i++)
         c->moved[i] = c->from[i] + step * c->direction[i];
-    VKF_RETURN_IF_ERROR(
-        vkf_buffer_write(value->buffer, value->offset_bytes, c->moved, c->count * sizeof *c->moved));
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(value->buffer, value->offset_bytes, c->moved, c->count * sizeof *c->moved));
     VKF_RETURN_IF_ERROR(vkf_trainer_evaluate(c->run->trainer, c->batch, &result));
     *out_loss = result.loss;
     return VKF_OK;
@@ -69,7 +68,7 @@ static void aim(check *c)
     }
 }
 
-// Of central differences with two steps what the square of the step has no part in (Richardson).
+// What the square of the step has no part in, of central differences with two steps (Richardson).
 static vkf_status measure(check *c)
 {
     const float steps[] = {LARGER_STEP, LARGER_STEP / 2};

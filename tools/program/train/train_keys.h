@@ -26,6 +26,12 @@
     X(LABEL_SMOOTHING, "", "label_smoothing", "label-smoothing", REAL, label_smoothing, 0, 0.99,                      \
       "share of the probability that goes to all tokens")                                                             \
     X(DROPOUT, "", "dropout", "dropout", REAL, dropout, 0, 0.99, "probability that an activation is left out")        \
+    X(ATTENTION_DROPOUT, "", "attention_dropout", "attention-dropout", REAL, attention_dropout, 0, 0.99,              \
+      "the same of attention's weights; else that of all")                                                            \
+    X(ACTIVATION_DROPOUT, "", "activation_dropout", "activation-dropout", REAL, activation_dropout, 0, 0.99,          \
+      "the same behind the feed-forward's activation; else that of all")                                              \
+    X(CONTRASTIVE_SCALE, "", "contrastive_scale", "contrastive-scale", REAL, contrastive_scale, 1e-3, 1e6,            \
+      "cosines count so many times in the loss of embeddings")                                                        \
     X(CLIP_NORM, "", "clip_norm", "clip-norm", REAL, clip_norm, 0, 1e30, "largest norm of the gradient; 0: any")      \
     X(EVAL_EVERY, "", "eval_every", "eval-every", U32, eval_every, 1, 4e9,                                            \
       "steps between looks at held-out examples; else after each epoch")                                              \
@@ -71,10 +77,13 @@
     X(WEIGHT_DECAY, "optimizer", "weight_decay", "weight-decay", REAL, weight_decay, 0, 1e3,                          \
       "decay of all parameters, biases and norms too")                                                                \
     X(MOMENTUM, "optimizer", "momentum", "momentum", REAL, momentum, 0, 0.99999999, "of sgd")                         \
+    X(NESTEROV, "optimizer", "nesterov", "nesterov", BOOL, nesterov, 0, 0, "of sgd with a momentum")                  \
     X(SCHEDULE, "schedule", "name", "schedule", SCHEDULE, schedule, 0, 0, "how the learning rate changes")            \
     X(WARMUP, "schedule", "warmup", "warmup", U32, warmup, 0, 4e9, "steps in which it rises from 0")                  \
     X(LORA_RANK, "lora", "rank", "lora-rank", U32, lora_rank, 1, 65536, "of the matrices beside the weights")         \
     X(LORA_ALPHA, "lora", "alpha", "lora-alpha", REAL, lora_alpha, 0, 1e6, "their product counts alpha / rank")       \
+    X(LORA_DROPOUT, "lora", "dropout", "lora-dropout", REAL, lora_dropout, 0, 0.99,                                   \
+      "probability that an element of their input is left out")                                                       \
     X(LORA_TARGETS, "lora", "targets", "lora-target", TEXTS, lora_targets, 0, 0,                                      \
       "NAME of weights that get them; repeatable")
 // clang-format on

@@ -129,7 +129,7 @@ static void each_curve(const vkf_template_body *body, const void *user)
     }
 }
 
-// Of curves with few points, which tell their values when pointed at.
+// Points of curves that have few, which tell their values when pointed at.
 static void each_dot(const vkf_template_body *body, const void *user)
 {
     const drawing *d = user;

@@ -2,7 +2,7 @@
 #include "command/model_path.h"
 #include "io/file.h"
 #include "io/path.h"
-#include "model/sentence_modules.h"
+#include "model/sentence/sentence_modules.h"
 #include "train/new_model.h"
 #include "train/train_ranks.h"
 #include "train/train_run.h"
@@ -98,6 +98,15 @@ static uint32_t find_head(const vkf_train_run *run, const char **out_patterns)
     return count;
 }
 
+// That of one place is that of all unless it was given.
+static float dropout_of(const vkf_train_run *run, vkf_train_key key, double own)
+{
+    const vkf_train_config *c = run->config;
+    if (run->options->check_gradients)
+        return 0;
+    return (float)(c->origins[key] != VKF_TRAIN_DEFAULT ? own : c->dropout);
+}
+
 static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_sizes *sizes)
 {
     static const vkf_optimizer optimizers[] = {VKF_OPTIMIZER_ADAMW, VKF_OPTIMIZER_ADAM, VKF_OPTIMIZER_SGD};
@@ -105,7 +114,6 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
                                                   VKF_RATE_INVERSE_ROOT};
     static const vkf_dtype products[] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_BF16};
     const vkf_train_config *c = run->config;
-    const float dropout = run->options->check_gradients ? 0 : (float)c->dropout;
     return (vkf_trainer_desc){
         .max_batch = sizes->rows,
         .max_source_len = sizes->source_len,
@@ -113,6 +121,7 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
         .loss = run->goal.task == VKF_TASK_EMBED ? VKF_TRAIN_LOSS_CONTRASTIVE : VKF_TRAIN_LOSS_LABELS,
         // What is looked at has none of it, and a check of gradients looks.
         .label_smoothing = run->options->check_gradients ? 0 : (float)c->label_smoothing,
+        .contrastive_scale = (float)c->contrastive_scale,
         .optimizer = optimizers[c->optimizer],
         .rate = run->goal.lr,
         .schedule = schedules[c->schedule],
@@ -123,10 +132,11 @@ static vkf_trainer_desc trainer_of(const vkf_train_run *run, const vkf_batch_siz
         .eps = c->eps,
         .weight_decay = c->weight_decay,
         .momentum = c->momentum,
+        .nesterov = c->nesterov,
         .max_norm = (float)c->clip_norm,
-        .dropout = dropout,
-        .attention_dropout = dropout,
-        .activation_dropout = dropout,
+        .dropout = dropout_of(run, VKF_TRAIN_DROPOUT, c->dropout),
+        .attention_dropout = dropout_of(run, VKF_TRAIN_ATTENTION_DROPOUT, c->attention_dropout),
+        .activation_dropout = dropout_of(run, VKF_TRAIN_ACTIVATION_DROPOUT, c->activation_dropout),
         .seed = c->seed,
         .recompute = c->gradient_checkpointing,
         // Differences of the loss are too small for 16 bits.
@@ -141,6 +151,7 @@ static void add_adapter(const vkf_train_run *run, const char **head, vkf_trainer
     const vkf_head kind = run->model_config.head;
     desc->lora_rank = c->lora_rank;
     desc->lora_alpha = (float)c->lora_alpha;
+    desc->lora_dropout = run->options->check_gradients ? 0 : (float)c->lora_dropout;
     desc->lora_targets = c->lora_targets.count > 0 ? (const char *const *)c->lora_targets.items : NULL;
     desc->lora_target_count = (uint32_t)c->lora_targets.count;
     if (kind == VKF_HEAD_SEQUENCE_CLASSIFICATION || kind == VKF_HEAD_TOKEN_CLASSIFICATION)

@@ -3,8 +3,8 @@
 
 #include "io/file.h"
 #include "io/path.h"
-#include "model/labels.h"
-#include "model/tokenizer_config.h"
+#include "model/family/labels.h"
+#include "model/text/tokenizer_config.h"
 
 static vkf_status find_mask(vkf_train_words *words, const char *directory)
 {

@@ -1,0 +1,102 @@
+// Kernels of training in which an invocation handles one element, or a few elements of a row.
+#include "kernel/registry_families.h"
+#include "kernel/registry_row.h"
+#include "shared/activation.h"
+#include "shared/activation_grad.h"
+#include "shared/additive_grad.h"
+#include "shared/dropout.h"
+#include "shared/embed_grad.h"
+#include "shared/gate_grad.h"
+#include "shared/pool_grad.h"
+
+// A workgroup per sequence, and then parts of rows; n is the length of a row.
+static const vkf__config pool_grad_configs[] = {
+    {.name = "row256", .local_size = 256, .min_n = 1024},
+    {.name = "row64", .local_size = 64, .min_n = 64},
+    {.name = "row16", .local_size = 16},
+};
+
+// The elements count as one row, of which a workgroup may take any number. On processors large ones take less time:
+// with 1024 invocations two gradients of 262,144 elements and two of 393,216 took 1.7 ms, and 3.6 with 128 (lavapipe,
+// Mesa 26.2.6).
+static const vkf__config activation_configs[] = {
+    {.name = "flat1024", .local_size = 1024},
+    {.name = "flat128", .local_size = 128},
+    {.name = "flat64", .local_size = 64},
+};
+
+static const char *activation_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    return config->local_size > 128 && !caps->traits.prefers_large_workgroups ? "takes more invocations than pay"
+                                                                              : NULL;
+}
+
+// Two sums per invocation.
+static uint32_t pool_grad_shared_bytes(const vkf__config *config)
+{
+    return 4 * 2 * config->local_size;
+}
+
+static const char *const activation_constants[VKF_ACTIVATION_SPEC_COUNT] = {LOCAL_SIZE,
+                                                                            CONSTANT(ACTIVATION, ACTIVATION)};
+static const char *const activation_grad_constants[VKF_ACTIVATION_GRAD_SPEC_COUNT] = {
+    LOCAL_SIZE, CONSTANT(ACTIVATION_GRAD, ACTIVATION)};
+static const char *const gate_grad_constants[VKF_GATE_GRAD_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE_GRAD, ACTIVATION)};
+static const char *const dropout_constants[VKF_DROPOUT_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(DROPOUT, HAS_RESIDUAL)};
+static const char *const embed_grad_constants[VKF_EMBED_GRAD_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const additive_grad_constants[VKF_ADDITIVE_GRAD_SPEC_COUNT] = {LOCAL_SIZE,
+                                                                                  CONSTANT(ADDITIVE_GRAD, KIND)};
+static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(POOL_GRAD, MODE),
+    CONSTANT(POOL_GRAD, NORMALISE),
+};
+
+#define FLAT(params) PARAMS(params), CONFIGS(vkf__flat_configs)
+
+#define WHOLE_ROW(params) PARAMS(params), CONFIGS(activation_configs), .unfit = activation_unfit
+
+#define ACTIVATION(x)                                                                                                  \
+    {                                                                                                                  \
+        .name = NAME_1("activation", x), TYPES_1(x), .op = VKF_OP_ACTIVATION, .needs = STORAGE(x), .operand_count = 2, \
+        WHOLE_ROW(vkf_activation_params), CONSTANTS(activation_constants)                                              \
+    }
+#define ACTIVATION_GRAD(x)                                                                                   \
+    {                                                                                                        \
+        .name = NAME_1("activation_grad", x), TYPES_1(x), .op = VKF_OP_ACTIVATION_GRAD, .needs = STORAGE(x), \
+        .operand_count = 3, WHOLE_ROW(vkf_activation_grad_params), CONSTANTS(activation_grad_constants)      \
+    }
+#define GATE_GRAD(x)                                                                                                 \
+    {                                                                                                                \
+        .name = NAME_1("gate_grad", x), TYPES_1(x), .op = VKF_OP_GATE_GRAD, .needs = STORAGE(x), .operand_count = 3, \
+        FLAT(vkf_gate_grad_params), CONSTANTS(gate_grad_constants)                                                   \
+    }
+#define DROPOUT(x)                                                                                               \
+    {                                                                                                            \
+        .name = NAME_1("dropout", x), TYPES_1(x), .op = VKF_OP_DROPOUT, .needs = STORAGE(x), .operand_count = 3, \
+        FLAT(vkf_dropout_params), CONSTANTS(dropout_constants)                                                   \
+    }
+#define EMBED_GRAD(x)                                                                                                  \
+    {                                                                                                                  \
+        .name = NAME_1("embed_grad", x), TYPES_1(x), .op = VKF_OP_EMBED_GRAD, .needs = STORAGE(x), .operand_count = 3, \
+        FLAT(vkf_embed_grad_params), CONSTANTS(embed_grad_constants)                                                   \
+    }
+#define ADDITIVE_GRAD(x)                                                                                 \
+    {                                                                                                    \
+        .name = NAME_1("additive_grad", x), TYPES_1(x), .op = VKF_OP_ADDITIVE_GRAD, .needs = STORAGE(x), \
+        .operand_count = 4, FLAT(vkf_additive_grad_params), CONSTANTS(additive_grad_constants)           \
+    }
+#define POOL_GRAD(x)                                                                                                 \
+    {                                                                                                                \
+        .name = NAME_1("pool_grad", x), TYPES_1(x), .op = VKF_OP_POOL_GRAD, .needs = STORAGE(x), .operand_count = 4, \
+        PARAMS(vkf_pool_grad_params), CONSTANTS(pool_grad_constants), CONFIGS(pool_grad_configs),                    \
+        .shared_bytes = pool_grad_shared_bytes, .valid = vkf__halves_to_one                                          \
+    }
+
+static const vkf__kernel rows[] = {
+    ACTIVATION(f32), ACTIVATION_GRAD(f32), GATE_GRAD(f32),     DROPOUT(f32),
+    EMBED_GRAD(f32), POOL_GRAD(f32),       ADDITIVE_GRAD(f32),
+};
+
+const vkf__family vkf__grad_flat_family = {rows, COUNT(rows)};

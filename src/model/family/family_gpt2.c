@@ -1,0 +1,76 @@
+// GPT-2 (Radford et al. 2019), transformers' GPT2LMHeadModel: learned positions, LayerNorm before each block, and
+// weights stored (in, out), as its Conv1D keeps them.
+#include "model/family/family_llama.h"
+
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPT2", "classifier"), {0}};
+
+const vkf__family vkf__family_gpt2 = {
+    .model_types = {"gpt2"},
+    .heads = heads,
+    .base = "transformer.",
+    .layer = "h.",
+    .qkv = VKF_FUSED,
+    .transposed = true,
+    .config =
+        {
+            .kind = VKF_MODEL_DECODER,
+            .norm_first = true,
+            .positions = VKF_POSITIONS_LEARNED,
+            .attention_bias = true,
+            .feed_forward_bias = true,
+            .norm_bias = true,
+            .final_norm = true,
+            .tie_projection = true,
+            .d_model = 768,
+            .num_heads = 12,
+            .num_decoder_layers = 12,
+            .activation = VKF_ACTIVATION_GELU_TANH,
+            .layer_norm_eps = 1e-5f,
+            .target_vocab = 50257,
+            .max_target_len = 1024,
+            .pad_id = -1,
+            .bos_id = 50256,
+            .eos_id = 50256,
+            .eos_ids = {50256},
+            .eos_count = 1,
+        },
+    .weights =
+        {
+            [VKF_WEIGHT_WORDS] = "wte.weight",
+            [VKF_WEIGHT_POSITIONS] = "wpe.weight",
+            [VKF_WEIGHT_FINAL_NORM_WEIGHT] = "ln_f.weight",
+            [VKF_WEIGHT_FINAL_NORM_BIAS] = "ln_f.bias",
+            [VKF_WEIGHT_PROJECTION] = "lm_head.weight",
+            [VKF_WEIGHT_Q] = "attn.c_attn.weight",
+            [VKF_WEIGHT_K] = "attn.c_attn.weight",
+            [VKF_WEIGHT_V] = "attn.c_attn.weight",
+            [VKF_WEIGHT_Q_BIAS] = "attn.c_attn.bias",
+            [VKF_WEIGHT_K_BIAS] = "attn.c_attn.bias",
+            [VKF_WEIGHT_V_BIAS] = "attn.c_attn.bias",
+            [VKF_WEIGHT_OUT] = "attn.c_proj.weight",
+            [VKF_WEIGHT_OUT_BIAS] = "attn.c_proj.bias",
+            [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = "ln_1.weight",
+            [VKF_WEIGHT_ATTENTION_NORM_BIAS] = "ln_1.bias",
+            [VKF_WEIGHT_FEED_FORWARD_1] = "mlp.c_fc.weight",
+            [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = "mlp.c_fc.bias",
+            [VKF_WEIGHT_FEED_FORWARD_2] = "mlp.c_proj.weight",
+            [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = "mlp.c_proj.bias",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = "ln_2.weight",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = "ln_2.bias",
+        },
+    .keys =
+        {
+            .d_model = "n_embd",
+            .num_heads = "n_head",
+            .dim_feedforward = "n_inner",
+            .num_layers = "n_layer",
+            .activation = "activation_function",
+            .vocab = "vocab_size",
+            .max_positions = "n_positions",
+            .layer_norm_eps = "layer_norm_epsilon",
+        },
+    .feed_forward_factor = 4,
+    .demands = {{"scale_attn_weights", "true"},
+                {"scale_attn_by_inverse_layer_idx", "false"},
+                {"add_cross_attention", "false"}},
+};

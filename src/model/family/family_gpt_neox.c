@@ -1,0 +1,76 @@
+// GPT-NeoX and Pythia (Black et al. 2022, Biderman et al. 2023): rotary positions on a part of each head, and attention
+// and feed-forward in parallel.
+#include "model/family/family_llama.h"
+
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPTNeoX", "classifier"), {0}};
+
+const vkf__family vkf__family_gpt_neox = {
+    .model_types = {"gpt_neox"},
+    .heads = heads,
+    .base = "gpt_neox.",
+    .layer = "layers.",
+    .qkv = VKF_FUSED_BY_HEAD,
+    .config =
+        {
+            .kind = VKF_MODEL_DECODER,
+            .norm_first = true,
+            .parallel = true,
+            .positions = VKF_POSITIONS_NONE,
+            .attention_bias = true,
+            .feed_forward_bias = true,
+            .norm_bias = true,
+            .final_norm = true,
+            .d_model = 6144,
+            .num_heads = 64,
+            .dim_feedforward = 24576,
+            .num_decoder_layers = 44,
+            .activation = VKF_ACTIVATION_GELU_ERF,
+            .layer_norm_eps = 1e-5f,
+            .target_vocab = 50432,
+            .max_target_len = 2048,
+            .pad_id = -1,
+            .eos_id = 2,
+            .eos_ids = {2},
+            .eos_count = 1,
+        },
+    .weights =
+        {
+            [VKF_WEIGHT_WORDS] = "embed_in.weight",
+            [VKF_WEIGHT_FINAL_NORM_WEIGHT] = "final_layer_norm.weight",
+            [VKF_WEIGHT_FINAL_NORM_BIAS] = "final_layer_norm.bias",
+            [VKF_WEIGHT_PROJECTION] = "embed_out.weight",
+            [VKF_WEIGHT_Q] = "attention.query_key_value.weight",
+            [VKF_WEIGHT_K] = "attention.query_key_value.weight",
+            [VKF_WEIGHT_V] = "attention.query_key_value.weight",
+            [VKF_WEIGHT_Q_BIAS] = "attention.query_key_value.bias",
+            [VKF_WEIGHT_K_BIAS] = "attention.query_key_value.bias",
+            [VKF_WEIGHT_V_BIAS] = "attention.query_key_value.bias",
+            [VKF_WEIGHT_OUT] = "attention.dense.weight",
+            [VKF_WEIGHT_OUT_BIAS] = "attention.dense.bias",
+            [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = "input_layernorm.weight",
+            [VKF_WEIGHT_ATTENTION_NORM_BIAS] = "input_layernorm.bias",
+            [VKF_WEIGHT_FEED_FORWARD_1] = "mlp.dense_h_to_4h.weight",
+            [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = "mlp.dense_h_to_4h.bias",
+            [VKF_WEIGHT_FEED_FORWARD_2] = "mlp.dense_4h_to_h.weight",
+            [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = "mlp.dense_4h_to_h.bias",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = "post_attention_layernorm.weight",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = "post_attention_layernorm.bias",
+        },
+    .keys =
+        {
+            .d_model = "hidden_size",
+            .num_heads = "num_attention_heads",
+            .dim_feedforward = "intermediate_size",
+            .num_layers = "num_hidden_layers",
+            .activation = "hidden_act",
+            .vocab = "vocab_size",
+            .max_positions = "max_position_embeddings",
+            .layer_norm_eps = "layer_norm_eps",
+            .parallel = "use_parallel_residual",
+            .attention_bias = "attention_bias",
+            .rotary_theta = "rotary_emb_base",
+            .rotary_part = "rotary_pct",
+        },
+    .rotary_theta = 1e4f,
+    .rotary_part = 0.25f,
+};

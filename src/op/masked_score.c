@@ -1,0 +1,115 @@
+// Scores under their masks.
+#include "op/masked_score.h"
+
+#include <math.h>
+
+#include "shared/types.h"
+
+static bool is_seen(const vkf__execution *e, uint32_t binding, uint32_t kind, uint64_t at)
+{
+    const double value =
+        kind == VKF_SHADER_MASK_BOOL_EXCLUDE || kind == VKF_SHADER_MASK_BOOL_ATTEND ? vkf__load(e, binding, at) : 0;
+    return kind != VKF_SHADER_MASK_BOOL_EXCLUDE ? kind != VKF_SHADER_MASK_BOOL_ATTEND || value != 0 : value == 0;
+}
+
+static float added(const vkf__execution *e, uint32_t binding, uint32_t kind, uint64_t at)
+{
+    return kind == VKF_SHADER_MASK_ADDITIVE ? (float)vkf__load(e, binding, at) : 0;
+}
+
+static bool is_near(const vkf__score_masks *masks, uint64_t l, uint64_t s)
+{
+    const int64_t position = (int64_t)l + masks->causal_offset;
+    if (masks->causal && (int64_t)s > position)
+        return false;
+    return !masks->windowed || (int64_t)s + masks->window > position;
+}
+
+double vkf__masked_score(const vkf__execution *e, const vkf__score_masks *masks, uint64_t b, uint64_t h, uint64_t l,
+                         uint64_t s, double x)
+{
+    double score = (double)masks->scale * x;
+    if (s < masks->cols) {
+        const uint64_t at = b * masks->batch + h * masks->head + l * masks->row + s;
+        const bool lengths = masks->key_kind == VKF_SHADER_MASK_LENGTHS;
+        const uint64_t key_at = b * masks->key_batch + (lengths ? 0 : s);
+        if (!is_near(masks, l, s) || !is_seen(e, masks->binding, masks->kind, at) ||
+            !is_seen(e, masks->key_binding, masks->key_kind, key_at) ||
+            (lengths && (double)s >= vkf__load(e, masks->key_binding, key_at)))
+            return -INFINITY;
+        if (masks->kind == VKF_SHADER_MASK_ADDITIVE || masks->key_kind == VKF_SHADER_MASK_ADDITIVE)
+            score = (float)score +
+                    (added(e, masks->binding, masks->kind, at) + added(e, masks->key_binding, masks->key_kind, key_at));
+    }
+    return isinf((float)score) ? (float)score : score;
+}
+
+double vkf__fully_masked_weight(uint32_t rule, uint32_t k_len)
+{
+    return rule == VKF_SHADER_FULLY_MASKED_NAN ? NAN : rule == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / k_len : 0;
+}
+
+// A mask of a kind: bools, or random numbers of which some hide a key for good.
+static vkf__span mask_of(vkf__cases *c, vkf_mask_kind kind, uint64_t count)
+{
+    const vkf_dtype dtype = kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : VKF_DTYPE_BOOL;
+    const vkf__span span = vkf__case_floats(c, dtype, kind == VKF_MASK_NONE ? 0 : count);
+    for (uint64_t i = 0; i < span.size_bytes / vkf_dtype_size(dtype); i++) {
+        const bool hidden = i % 3 == 1;
+        uint8_t *at = (uint8_t *)vkf__case_bytes(c, &span) + i * vkf_dtype_size(dtype);
+        if (dtype == VKF_DTYPE_BOOL)
+            *at = hidden == (kind == VKF_MASK_BOOL_EXCLUDE);
+        else if (hidden && c->draw)
+            vkf__element_set(dtype, at, -INFINITY);
+    }
+    return span;
+}
+
+static vkf__span lengths_of(vkf__cases *c, uint32_t batch, uint32_t k_len)
+{
+    const vkf__span span = vkf__case_ints(c, 0, 1, batch);
+    int32_t *lengths = vkf__case_bytes(c, &span);
+    for (uint32_t b = 0; b < batch; b++)
+        lengths[b] =
+            vkf__case_pick(c, 1, 4) == 0 ? 0 : (int32_t)vkf__case_pick(c, b % 2 == 0 ? k_len : k_len / 2, k_len + 3);
+    return span;
+}
+
+// Where the mask of a batch entry, a head and a query lies; drawn ones may be shared, with columns that none covers.
+static void place_mask(vkf__cases *c, const uint32_t scores[4], bool all, vkf__case_masks *out)
+{
+    const uint32_t uncovered = all ? 0 : vkf__case_pick(c, 0, 3);
+    out->mask_cols = uncovered < scores[3] ? scores[3] - uncovered : scores[3];
+    out->mask_row = out->mask_cols + vkf__case_pick(c, 0, 3);
+    out->mask_head = vkf__case_flip(c, false) ? scores[2] * out->mask_row : 0;
+    out->mask_batch = vkf__case_flip(c, false) ? (out->mask_head > 0 ? scores[1] : 1) * scores[2] * out->mask_row : 0;
+}
+
+void vkf__case_draw_masks(vkf__cases *c, const vkf__mask_constants *ids, const uint32_t scores[4], bool all,
+                          int32_t causal_offset, vkf__case_masks *out)
+{
+    const uint32_t kind = vkf__case_pick(c, VKF_MASK_NONE, VKF_MASK_LENGTHS);
+    const uint32_t any = vkf__case_pick(c, VKF_MASK_LENGTHS, 2 * VKF_MASK_LENGTHS); // lengths in every second case
+    const bool causal = vkf__case_flip(c, true), windowed = vkf__case_flip(c, false);
+    const uint32_t rule = vkf__case_pick(c, VKF_FULLY_MASKED_ZERO, VKF_FULLY_MASKED_UNIFORM + 1);
+    *out = (vkf__case_masks){
+        .mask_kind = (vkf_mask_kind)vkf__case_constant(c, ids->kind, kind),
+        .key_mask_kind =
+            (vkf_mask_kind)vkf__case_constant(c, ids->key_kind, any < VKF_MASK_LENGTHS ? any : VKF_MASK_LENGTHS),
+        .causal = vkf__case_constant(c, ids->causal, causal),
+        .causal_offset = c->draw ? (int32_t)vkf__case_pick(c, 0, scores[3] + 3) - 2 : causal_offset,
+        .fully_masked = (vkf_fully_masked)vkf__case_constant(c, ids->fully_masked, rule),
+    };
+    if (vkf__case_constant(c, ids->window, windowed))
+        out->window = 1 + vkf__case_pick(c, 10, scores[3] + 2);
+    place_mask(c, scores, all, out);
+    const uint64_t heads = out->mask_head > 0 ? scores[1] : 1, batch = out->mask_batch > 0 ? scores[0] : 1;
+    out->mask = mask_of(c, out->mask_kind, batch * heads * scores[2] * out->mask_row);
+    if (out->key_mask_kind == VKF_MASK_LENGTHS) {
+        out->key_mask_batch = 1;
+        out->key_mask = lengths_of(c, scores[0], scores[3]);
+    } else {
+        out->key_mask_batch = out->mask_cols + vkf__case_pick(c, 0, 3);
+        out->key_mask = mask_of(c, out->key_mask_kind, (uint64_t)scores[0] * out->key_mask_batch);
+    }
+}

@@ -1,0 +1,39 @@
+// The self-test's fixture: runs the cases of a variant on the device, in one buffer, and compares what a kernel leaves
+// there with what the operator's reference leaves (op/cases.h).
+#ifndef VKF_PROVE_SELF_TEST_FIXTURE_H
+#define VKF_PROVE_SELF_TEST_FIXTURE_H
+
+#include "op/cases.h"
+#include "op/host_run.h"
+#include "prove/self_test.h"
+#include "prove/trial.h"
+
+typedef struct vkf__fixture {
+    vkf_context *context;
+    vkf__cases cases;              // of the variant
+    vkf__verdict verdict;          // PASSED until something is wrong
+    uint32_t repetitions;          // of every case
+    vkf__keep_going_fn keep_going; // NULL: always
+    void *user;
+    // About a bad verdict:
+    double times; // how many times its budget it took
+    bool foretold;
+    char reason[VKF_VERDICT_REASON_BYTES];
+    bool stopped;   // keep_going said no
+    bool gathering; // nothing runs, and the pipelines that cases need are gathered
+    bool compiled;  // the pipelines are there, as far as the driver takes them
+    vkf__pipeline_wants wants;
+    double best_ns;    // the fastest of the first runs of the last case
+    bool told;         // enough was foretold of the costly case that follows
+    double latency_ns; // of an empty submission beside the last case that foretells
+    uint8_t *expected; // what the buffer has to hold behind the case
+} vkf__fixture;
+
+// Sets what fixture->cases lacks for its operator's cases to be run: each fixture->repetitions times, with the results
+// compared unless the verdict is bad already. A case that the variant does not take is skipped. While pipelines are
+// gathered, cases add to fixture->wants instead. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
+// vkf__fixture_finish() must follow, whatever the status.
+VKF_MUST_CHECK vkf_status vkf__fixture_init(vkf__fixture *fixture, uint64_t capacity_bytes);
+void vkf__fixture_finish(vkf__fixture *fixture);
+
+#endif

@@ -1,0 +1,88 @@
+// Every operator on drawn cases: whatever kernel serves gives what the operator's reference gives, and writes nothing
+// else. The edge shapes of the same cases are those of the self-test.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "op/operators.h"
+#include "prove/self_test_fixture.h"
+#include "support/tried_config.h"
+
+#define CASE_BYTES ((uint64_t)16 << 20)
+
+// Each of their cases takes a compilation of seconds. They have other tests besides.
+static bool is_slow(vkf__op op)
+{
+    return op == VKF_OP_GEMM || op == VKF_OP_ATTENTION || op == VKF_OP_ATTENTION_TRAIN || op == VKF_OP_ATTENTION_GRAD ||
+           op == VKF_OP_ATTENTION_GRAD_PAIR;
+}
+
+static uint32_t draws_of(const vkf__kernel *kernel)
+{
+    if (vkf_test_all())
+        return is_slow(kernel->op) ? 3 : 24;
+    return is_slow(kernel->op) ? 1 : getenv("VKF_TEST_BRIEF") ? 2 : 4;
+}
+
+// Draws cases for a variant, until one is wrong. *out_taken: how many it took.
+static void run_draws(vkf_test_gpu *gpu, const vkf__variant *variant, uint32_t *out_taken)
+{
+    vkf__fixture fixture = {
+        .context = gpu->context,
+        .cases = {.variant = variant, .draw = true, .random = gpu->seed + 1},
+        .verdict = VKF_VERDICT_PASSED,
+        .repetitions = 2,
+    };
+    fixture.context->self_test_budget_ns = UINT64_MAX / 8; // nothing is slow here
+    assert_int_equal(vkf__fixture_init(&fixture, CASE_BYTES), VKF_OK);
+    for (uint32_t i = 0; i < draws_of(variant->kernel) && fixture.verdict == VKF_VERDICT_PASSED; i++) {
+        const vkf_status status = vkf__operator(variant->kernel->op)->cases(&fixture.cases);
+        if (status != VKF_OK && status != VKF_ERROR_TOO_LARGE)
+            fail_msg("%s/%s: %s, seed %llu", variant->kernel->name, variant->config->name, vkf_status_text(status),
+                     (unsigned long long)gpu->seed);
+    }
+    vkf__fixture_finish(&fixture);
+    *out_taken += fixture.cases.taken;
+    if (fixture.verdict != VKF_VERDICT_PASSED)
+        fail_msg("%s", vkf_test_label(gpu, "%s/%s: %s", variant->kernel->name, variant->config->name, fixture.reason));
+}
+
+// With VKF_TEST_BRIEF, which a driver that is a second opinion has, slow operators are left to their own tests.
+static bool is_left_out(const vkf__kernel *kernel)
+{
+    if (is_slow(kernel->op) && getenv("VKF_TEST_BRIEF") && !vkf_test_all())
+        return true;
+    // Kernels that take 16 bits out of words differ from those with 16-bit storage in how they read and write alone.
+    return strstr(kernel->name, "f16p") && !vkf_test_all();
+}
+
+static void test_drawn_cases(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const char *only = getenv("VKF_TEST_OPERATOR");
+    uint32_t taken[VKF_OP_COUNT] = {0}, served[VKF_OP_COUNT] = {0};
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        if (!vkf__operator(kernel->op)->cases || is_left_out(kernel) ||
+            (only && strcmp(only, vkf__op_name(kernel->op)) != 0))
+            continue;
+        for (uint32_t k = 0; k < kernel->config_count; k++) {
+            if (!vkf_test_tries_config(&gpu->context->device.plan.caps, kernel, k))
+                continue;
+            served[kernel->op]++;
+            run_draws(gpu, &(vkf__variant){kernel, &kernel->configs[k]}, &taken[kernel->op]);
+        }
+    }
+    for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
+        if (served[op] > 0 && taken[op] == 0)
+            fail_msg("no kernel of %s took a case", vkf__op_name(op));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_drawn_cases),
+    };
+    return cmocka_run_group_tests_name("op_cases", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
