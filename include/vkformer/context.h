@@ -73,6 +73,9 @@ typedef enum vkf_device_choice_kind {
     VKF_CHOOSE_NAME, // a case-insensitive part of the device's name; must match exactly one kind of name
     VKF_CHOOSE_UUID,
     VKF_CHOOSE_TYPE,
+    // None of the machine's, and no driver: dispatches run on the host by the scalar references of the operators, in
+    // double precision and slowly. It tells whether a wrong result is a kernel's.
+    VKF_CHOOSE_REFERENCE,
 } vkf_device_choice_kind;
 
 typedef struct vkf_device_choice {

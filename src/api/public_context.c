@@ -5,6 +5,7 @@
 #include "prove/prove.h"
 #include "prove/self_test.h"
 #include "prove/tune.h"
+#include "reference/reference_device.h"
 
 // A driver takes a submission that runs for seconds for a hang: two on Windows, less on some phones. With so much work
 // for each core it takes a tenth of a second where a core makes 40 GFLOP/s, which the slowest do.
@@ -14,8 +15,11 @@ vkf_status vkf__take_context_desc(const char *function, const vkf_context_desc *
                                   vkf_context_desc *out_full)
 {
     *out_full = (vkf_context_desc){0};
-    if (!desc || vkf__read_sized(out_full, sizeof *out_full, desc, desc_bytes))
+    if (!desc || vkf__read_sized(out_full, sizeof *out_full, desc, desc_bytes)) {
+        if (out_full->device.kind == VKF_CHOOSE_REFERENCE)
+            out_full->get_instance_proc_addr = vkf__reference_get_proc;
         return VKF_OK;
+    }
     const vkf__host host = {
         .message = out_full->message,
         .message_user = out_full->message_user,
@@ -38,10 +42,12 @@ vkf_status vkf_context_create_sized(const vkf_context_desc *desc, size_t desc_by
     context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
     context->submission_flops = processor ? 0 : SUBMISSION_FLOPS_OF_A_CORE * context->device.plan.caps.traits.cores;
     context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
+    // What runs nothing, or references alone, is trusted.
+    const bool trusted = wanted->described || context->device.record_reference;
     context->self_tests = !wanted->skip_self_test;
-    context->tunes_on_first_use = wanted->tune_on_first_use && !wanted->described;
-    context->prove = wanted->described ? NULL : vkf__prove; // a described device is trusted
-    if (context->self_tests && !wanted->described)
+    context->tunes_on_first_use = wanted->tune_on_first_use && !trusted;
+    context->prove = trusted ? NULL : vkf__prove;
+    if (context->self_tests && !trusted)
         status = vkf__learn_cores(context);
     if (status != VKF_OK)
         vkf__context_destroy(context);

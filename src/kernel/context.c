@@ -7,6 +7,7 @@
 
 #include "base/sized.h"
 #include "kernel/pipeline_cache.h"
+#include "kernel/reference_dispatch.h"
 #include "kernel/variant_name.h"
 #include "vk/described.h"
 #include "vk/driver_faults.h"
@@ -129,6 +130,9 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         VKF_TRY(choose_device(&context->host, &list, &desc->device, &index));
         VKF_TRY(vkf__device_plan_make(&context->host, &list.caps[index], &wishes, &plan));
         VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan));
+        if (desc->device.kind == VKF_CHOOSE_REFERENCE)
+            context->device.record_reference =
+                context->instance.vkGetDeviceProcAddr(context->device.handle, VKF_RECORD_REFERENCE);
     }
     context->device_index = index;
     tell_faults(&context->host, &plan.caps);

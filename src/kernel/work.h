@@ -101,6 +101,7 @@ typedef struct vkf__node {
     uint32_t push[VKF_WORK_MAX_PUSH];            // vkf__kernel_push_words()
     vkf__access accesses[VKF_KERNEL_MAX_OPERANDS];
     vkf_buffer *buffers[VKF_KERNEL_MAX_OPERANDS]; // of the accesses; not owned
+    vkf_dtype dtypes[VKF_KERNEL_MAX_OPERANDS];    // likewise
     bool barrier;                                 // there is a barrier before it in the recording
 } vkf__node;
 

@@ -121,6 +121,7 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
     if (present) {
         node->accesses[index] = vkf__access_of(binding);
         node->buffers[index] = span->buffer;
+        node->dtypes[index] = span->dtype;
     }
     if (kind == VKF_OPERAND_ADDRESS) {
         push_address(node->kernel, span, index, node->push);

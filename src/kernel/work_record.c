@@ -2,6 +2,7 @@
 #include "kernel/work.h"
 
 #include "base/clock.h"
+#include "kernel/reference_dispatch.h"
 #include "kernel/work_bind.h"
 
 // Orders the first dispatch behind whatever ran before in this queue (other layers, transfers).
@@ -51,10 +52,35 @@ static void write_timestamp(vkf__work *work, VkCommandBuffer command_buffer, uin
                                        query);
 }
 
+static void record_reference(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
+{
+    const vkf__node *node = &work->built.nodes[index];
+    vkf__reference_dispatch dispatch = {
+        .kernel = node->kernel,
+        .spec = node->pipeline->spec,
+        .control = work->built.control->handle,
+        .grid_offset = (uint64_t)index * VKF_WORK_GRID_BYTES,
+        .params_offset = vkf__work_params_offset(work, index),
+    };
+    for (uint32_t i = 0; i < node->kernel->operand_count; i++)
+        if (node->buffers[i])
+            dispatch.operands[i] = (vkf__reference_operand){
+                .buffer = node->buffers[i]->handle,
+                .offset_bytes = node->accesses[i].begin,
+                .size_bytes = node->accesses[i].end - node->accesses[i].begin,
+                .dtype = node->dtypes[i],
+            };
+    ((vkf__record_reference_fn)work->context->device.record_reference)(command_buffer, &dispatch);
+}
+
 static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
 {
     vkf__device *device = &work->context->device;
     const vkf__node *node = &work->built.nodes[index];
+    if (device->record_reference) {
+        record_reference(work, command_buffer, index);
+        return;
+    }
     VkPipelineLayout layout = node->pipeline->layout->handle;
     device->vk.vkCmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, node->pipeline->handle);
     device->vk.vkCmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &node->set, 0,

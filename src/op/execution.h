@@ -8,6 +8,8 @@
 
 #include "op/op_info.h"
 
+#define VKF_OP_MAX_PARAMS 48 // words of a parameter struct, at most
+
 // An operand in host memory, stored as the device has it.
 typedef struct vkf__host_operand {
     uint8_t *bytes; // NULL: absent

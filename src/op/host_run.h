@@ -4,8 +4,6 @@
 
 #include "op/execution.h"
 
-#define VKF_OP_MAX_PARAMS 48 // words of a parameter struct, at most
-
 // A range of the host's memory that dispatches have written.
 typedef struct vkf__written {
     uint64_t offset_bytes, size_bytes;

@@ -180,6 +180,7 @@ vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, 
                          "check that this user may open the GPU");
     switch (choice->kind) {
     case VKF_CHOOSE_BEST:
+    case VKF_CHOOSE_REFERENCE: // the only one of its instance
         return choose_best(host, candidates, kernels, count, out_index);
     case VKF_CHOOSE_INDEX:
         return choose_index(host, candidates, count, choice->index, out_index);

@@ -440,14 +440,33 @@ static VKAPI_ATTR VkResult VKAPI_CALL list_flexible(VkPhysicalDevice device, uin
     return VK_SUCCESS;
 }
 
+PFN_vkVoidFunction vkf__described_function(const char *name)
+{
+    static const struct {
+        const char *name;
+        PFN_vkVoidFunction function;
+    } functions[] = {
+#define FUNCTION(name, function) {name, (PFN_vkVoidFunction)(function)}
+        FUNCTION("vkEnumerateDeviceExtensionProperties", list_extensions),
+        FUNCTION("vkGetPhysicalDeviceProperties", get_properties),
+        FUNCTION("vkGetPhysicalDeviceProperties2", get_properties2),
+        FUNCTION("vkGetPhysicalDeviceFeatures2", get_features2),
+        FUNCTION("vkGetPhysicalDeviceMemoryProperties2", get_memory),
+        FUNCTION("vkGetPhysicalDeviceQueueFamilyProperties", list_families),
+        FUNCTION("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", list_shapes),
+        FUNCTION("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", list_flexible),
+#undef FUNCTION
+    };
+    for (size_t i = 0; i < COUNT(functions); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].function;
+    return NULL;
+}
+
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, const char *name)
 {
     (void)instance;
-    if (strcmp(name, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR") == 0)
-        return (PFN_vkVoidFunction)list_shapes;
-    if (strcmp(name, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV") == 0)
-        return (PFN_vkVoidFunction)list_flexible;
-    return NULL;
+    return vkf__described_function(name);
 }
 
 vkf_status vkf__described_caps(const vkf__described *described, vkf__caps *out_caps)

@@ -89,6 +89,10 @@ VKF_MUST_CHECK vkf_status vkf__described_add_extension(vkf__described *described
 // local and seen by the host, and of unknown size, 0.
 void vkf__described_complete(vkf__described *described);
 
+// The function of an instance that reads a physical device, by Vulkan's name; NULL: none that is read of a description.
+// The handle that it takes is a pointer to a description.
+PFN_vkVoidFunction vkf__described_function(const char *name);
+
 // Reads the caps of the device. Statuses are those of vkf__caps_read().
 VKF_MUST_CHECK vkf_status vkf__described_caps(const vkf__described *described, vkf__caps *out_caps);
 

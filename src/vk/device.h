@@ -107,7 +107,8 @@ typedef struct vkf__device {
     VkPhysicalDevice physical;
     VkDevice handle;
     bool owned;
-    struct VolkDeviceTable vk; // called as device->vk.vkCreateBuffer(device->handle, ...)
+    struct VolkDeviceTable vk;           // called as device->vk.vkCreateBuffer(device->handle, ...)
+    PFN_vkVoidFunction record_reference; // of a device that runs references, see kernel/reference_dispatch.h; else NULL
     VkQueue queue;
     uint32_t queue_family;
     pthread_mutex_t queue_lock;

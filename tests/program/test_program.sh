@@ -101,7 +101,8 @@ without_vulkan() {
     expect 1 "info without Vulkan" info
     expect 1 "info --json without Vulkan" info --json
     expect 1 "info --device 0 without Vulkan" info --device 0
-    expect 1 "run without Vulkan" run "$model" one
+    expect 1 "run without Vulkan" run "$model" one --device best
+    expect 0 "run by references without Vulkan" run "$model" one --device reference
     expect 1 "tune without Vulkan" tune --shapes 1x2x3
     expect 1 "bench gemm without Vulkan" bench gemm --m 8 --n 8 --k 8
     expect 1 "bench attention without Vulkan" bench attention --heads 2 --q-len 4 --head-dim 8

@@ -106,6 +106,7 @@ int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
 {
     const char *profile = getenv("VKF_TEST_PROFILE");
     const char *seed = getenv("VKF_TEST_SEED");
+    const char *device = getenv("VKF_TEST_DEVICE");
     memset(gpu, 0, sizeof *gpu);
     gpu->seed = seed ? strtoull(seed, NULL, 0) : 20261120;
     vkf_test_random_init(&gpu->random, gpu->seed);
@@ -113,6 +114,8 @@ int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
         fprintf(stderr, "VKF_TEST_PROFILE=%s is no profile\n", profile);
         return -1;
     }
+    if (device && strcmp(device, "reference") == 0 && desc->device.kind == VKF_CHOOSE_BEST)
+        desc->device.kind = VKF_CHOOSE_REFERENCE;
     desc->profile = gpu->profile;
     desc->validation = environment_is_one("VKF_TEST_VALIDATION");
     // What kernels compute is what these tests look at; the self-test has tests of its own.

@@ -214,7 +214,8 @@ static bool take_device(const vkf_option *option, const char *text, void *common
     (void)option;
     vkf_device_choice choice = {0};
     if (*text == '\0') {
-        vkf_print_error("--device: the choice is empty; give an index, a part of a name, uuid:HEX, a type or best");
+        vkf_print_error("--device: the choice is empty; give an index, a part of a name, uuid:HEX, a type, best or "
+                        "reference");
         return false;
     }
     if (isspace((unsigned char)text[0]) || isspace((unsigned char)text[strlen(text) - 1])) {
@@ -231,6 +232,8 @@ static bool take_device(const vkf_option *option, const char *text, void *common
             vkf_print_error("--device: '%.200s' has not 32 hexadecimal digits, which 'vkformer info' lists", text);
             return false;
         }
+    } else if (strcmp(text, "reference") == 0) {
+        choice.kind = VKF_CHOOSE_REFERENCE;
     } else if (parse_device_type(text, &choice.type)) {
         choice.kind = VKF_CHOOSE_TYPE;
     } else if (strcmp(text, "best") != 0) {

@@ -109,7 +109,8 @@ extern const vkf_option vkf_common_rows[];
 #define VKF_COMMON_HELP                                                                               \
     "Common options:\n"                                                                               \
     "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"                  \
-    "                     discrete, integrated, virtual or cpu\n"                                     \
+    "                     discrete, integrated, virtual, cpu, or reference: the operators'\n"         \
+    "                     scalar references, on the host and without a driver\n"                      \
     "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"                \
     "                     android-2025, roadmap-2026 or full (default), or than FILE.json says,\n"    \
     "                     of the Vulkan Profiles schema; #NAME behind it chooses a profile\n"         \

@@ -13,7 +13,7 @@ _vkformer() {
     fi
 
     case $previous in
-    --device) words="best discrete integrated virtual cpu uuid:" ;;
+    --device) words="best discrete integrated virtual cpu reference uuid:" ;;
     --caps)
         mapfile -t COMPREPLY < <(compgen -f -W "full android-baseline-2022 android-2025 roadmap-2026" -- "$current")
         return

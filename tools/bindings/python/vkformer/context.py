@@ -19,7 +19,8 @@ _default: dict[int, Context] = {}
 class Context(Owner):
     """A Vulkan device. Threads may share it.
 
-    device     an index, a part of the name, or one of "cpu", "integrated", "discrete", "virtual"; None: the best
+    device     an index, a part of the name, or one of "cpu", "integrated", "discrete", "virtual",
+               "reference" (the scalar references of the operators, on the host, without a driver); None: the best
     precision  "full", "f16" or "f16_sums": how exactly products are computed, see vkformer/context.h
     profile    limits the device: "full", "android_baseline_2022", "android_2025", "roadmap_2026"
     masks      features and limits that are masked on top of it, as "shaderFloat16"
@@ -119,6 +120,9 @@ def _choose(choice: Any, device: int | str | None) -> list[Any]:
         return []
     if isinstance(device, int):
         choice.kind, choice.index = lib.VKF_CHOOSE_INDEX, device
+        return []
+    if device == "reference":
+        choice.kind = lib.VKF_CHOOSE_REFERENCE
         return []
     if device in _TYPES:
         choice.kind = lib.VKF_CHOOSE_TYPE

@@ -252,6 +252,9 @@ impl vkf_device_choice_kind {
 impl vkf_device_choice_kind {
     pub const VKF_CHOOSE_TYPE: vkf_device_choice_kind = vkf_device_choice_kind(4);
 }
+impl vkf_device_choice_kind {
+    pub const VKF_CHOOSE_REFERENCE: vkf_device_choice_kind = vkf_device_choice_kind(5);
+}
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_device_choice_kind(pub ::std::os::raw::c_uint);

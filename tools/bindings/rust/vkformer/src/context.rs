@@ -58,6 +58,8 @@ pub enum Device {
     Name(String),
     Uuid([u8; 16]),
     Type(DeviceType),
+    /// None of the machine's: the scalar references of the operators, on the host.
+    Reference,
 }
 
 /// What a device can do after profile and masks were applied.
@@ -226,9 +228,10 @@ fn choose(device: &Device, choice: &mut sys::vkf_device_choice) -> Result<Option
         Device::Name(_) => Kind::VKF_CHOOSE_NAME,
         Device::Uuid(_) => Kind::VKF_CHOOSE_UUID,
         Device::Type(_) => Kind::VKF_CHOOSE_TYPE,
+        Device::Reference => Kind::VKF_CHOOSE_REFERENCE,
     };
     match device {
-        Device::Best => {}
+        Device::Best | Device::Reference => {}
         Device::Index(index) => choice.index = *index,
         Device::Name(name) => return c_string("the device's name", name).map(Some),
         Device::Uuid(uuid) => choice.uuid = *uuid,
