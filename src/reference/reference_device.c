@@ -46,10 +46,11 @@ static VkResult make(size_t size, void *out_handle, size_t handle_bytes)
 PLAIN_OBJECTS(DEFINE_CREATE)
 #undef DEFINE_CREATE
 
-#define FREED_OBJECTS(X)                                                                                              \
-    X(Buffer)                                                                                                         \
-    X(Fence)                                                                                                          \
-    X(QueryPool) X(BufferView) X(Semaphore) X(ShaderModule) X(PipelineCache) X(PipelineLayout) X(DescriptorSetLayout) \
+#define FREED_OBJECTS(X)                                                                                 \
+    X(Buffer)                                                                                            \
+    X(Fence)                                                                                             \
+    X(QueryPool)                                                                                         \
+    X(BufferView) X(Semaphore) X(ShaderModule) X(PipelineCache) X(PipelineLayout) X(DescriptorSetLayout) \
         X(DescriptorPool) X(Pipeline)
 
 #define DEFINE_DESTROY(what)                                                                 \
