@@ -46,12 +46,18 @@ static VkResult make(size_t size, void *out_handle, size_t handle_bytes)
 PLAIN_OBJECTS(DEFINE_CREATE)
 #undef DEFINE_CREATE
 
-#define FREED_OBJECTS(X)                                                                                 \
-    X(Buffer)                                                                                            \
-    X(Fence)                                                                                             \
-    X(QueryPool)                                                                                         \
-    X(BufferView) X(Semaphore) X(ShaderModule) X(PipelineCache) X(PipelineLayout) X(DescriptorSetLayout) \
-        X(DescriptorPool) X(Pipeline)
+#define FREED_OBJECTS(X)   \
+    X(Buffer)              \
+    X(Fence)               \
+    X(QueryPool)           \
+    X(BufferView)          \
+    X(Semaphore)           \
+    X(ShaderModule)        \
+    X(PipelineCache)       \
+    X(PipelineLayout)      \
+    X(DescriptorSetLayout) \
+    X(DescriptorPool)      \
+    X(Pipeline)
 
 #define DEFINE_DESTROY(what)                                                                 \
     static VKAPI_ATTR void VKAPI_CALL destroy_##what(VkDevice device, Vk##what handle,       \

@@ -40,7 +40,7 @@ const fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-// Of each kind above, the stored case that has its weights and inputs.
+// The stored case that has the weights and inputs of each kind above.
 static const struct {
     const char *kind, *directory;
 } stored[] = {

@@ -102,7 +102,7 @@ static uint64_t random_of(const uint8_t *data, size_t size_bytes)
     return random;
 }
 
-// Of half a kilobyte to LONGEST_TEXT, every doubling as likely as the others.
+// From half a kilobyte to LONGEST_TEXT, every doubling as likely as the others.
 static long_text make_text(const uint8_t *seed, size_t seed_bytes)
 {
     uint64_t random = random_of(seed, seed_bytes);

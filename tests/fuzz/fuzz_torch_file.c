@@ -11,7 +11,7 @@
 #define ODICT "ccollections\nOrderedDict\n"
 #define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
 #define TEXT(length, text) "X" length "\0\0\0" text
-// Of `numel` elements of storage `key`, all of them in one dimension.
+// A tensor of `numel` elements of storage `key`, all of them in one dimension.
 #define STORAGE(class, key, numel) \
     "(" TEXT("\7", "storage") "ctorch\n" class "\n" TEXT("\1", key) TEXT("\3", "cpu") "K" numel
 #define VECTOR(class, key, numel, end)                                            \

@@ -48,7 +48,7 @@ static bool fail_tensor(const golden_check *check, const char *case_name, const 
     return false;
 }
 
-// Of a tensor in memory.
+// A tensor in memory.
 static float load_float(const vkf__stored_tensor *tensor, uint64_t index)
 {
     float value;

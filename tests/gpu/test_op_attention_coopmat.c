@@ -38,7 +38,7 @@ static const vkf_test_sdpa_case SPLIT = {SIZES(1, 2, 0, 3, 530, 16, 24), .prepar
 static const vkf_test_sdpa_case WIDE = {SIZES(1, 2, 1, 19, 67, 128, 0), .causal = VKF_CAUSAL_BOTTOM_RIGHT,
                                         .prepare = grow};
 
-// Of the widths of ALIGNED, so that they share its pipeline. A workgroup has 128 rows.
+// They have the widths of ALIGNED, so that they share its pipeline. A workgroup has 128 rows.
 static const vkf_test_sdpa_case AROUND_TILES[] = {
     {SIZES(1, 1, 0, 1, 1, 16, 24)},
     {SIZES(1, 2, 1, 31, STEP, 16, 24), .prepare = grow},

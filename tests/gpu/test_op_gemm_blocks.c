@@ -12,7 +12,7 @@
 
 static const vkf_dtype BLOCK_TYPES[] = {VKF_DTYPE_Q8, VKF_DTYPE_Q4};
 
-// Of a and d.
+// The types of a and d.
 static const vkf_dtype OTHER_TYPES[][2] = {
     {VKF_DTYPE_F32, VKF_DTYPE_F32},
     {VKF_DTYPE_F16, VKF_DTYPE_F16},
@@ -33,7 +33,7 @@ static void run_types(vkf_test_ops *ops, size_t number, const vkf_test_gemm_case
     run(ops, &(vkf_test_gemm_types){other[0], BLOCK_TYPES[number % COUNT_OF(BLOCK_TYPES)], other[1]}, gemm);
 }
 
-// Of every number one q8 and one q4, each with other types of a and d: these change how elements are read and written
+// For every number one q8 and one q4, each with other types of a and d: these change how elements are read and written
 // alone. Three numbers in a row take all of them.
 static void run_two_types(vkf_test_ops *ops, size_t number, const vkf_test_gemm_case *gemm)
 {

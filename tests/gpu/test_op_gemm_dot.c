@@ -206,7 +206,7 @@ static void test_rows_beyond_the_numbers(void **state)
 
 // Products ------------------------------------------------------------------------------------------------------------
 
-// Of a and d.
+// The types of a and d.
 static const vkf_dtype OTHER_TYPES[][2] = {
     {VKF_DTYPE_F32, VKF_DTYPE_F32},
     {VKF_DTYPE_F16, VKF_DTYPE_F16},

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel/context.h"
 #include "support/gemm_case.h"
 
 #define HALF_RTOL 0x1p-11
@@ -112,65 +111,17 @@ static void test_gemm_unsupported_types_are_refused(void **state)
     }
 }
 
-// The number of modules that were made in which 16-bit floats are rounded to the nearest even, and of those in which
-// the device decides.
-static PFN_vkCreateShaderModule make_module;
-static int even_modules, other_modules;
-
-static VKAPI_ATTR VkResult VKAPI_CALL count_module(VkDevice device, const VkShaderModuleCreateInfo *info,
-                                                   const VkAllocationCallbacks *allocator, VkShaderModule *out_module)
-{
-    enum { HEADER_WORDS = 5, EXECUTION_MODE = 16, ROUNDING_MODE_RTE = 4462 };
-    bool even = false;
-    for (size_t at = HEADER_WORDS; at < info->codeSize / 4; at += info->pCode[at] >> 16)
-        even = even || ((info->pCode[at] & 0xffff) == EXECUTION_MODE && info->pCode[at + 2] == ROUNDING_MODE_RTE &&
-                        info->pCode[at + 3] == 16);
-    even_modules += even;
-    other_modules += !even;
-    return make_module(device, info, allocator, out_module);
-}
-
-static void multiply_halves(vkf_test_ops *ops)
-{
-    const vkf_test_gemm_case gemm = {.m = 3, .n = 5, .k = 7, .alpha = 1};
-    even_modules = other_modules = 0;
-    make_module = ops->gpu.context->device.vk.vkCreateShaderModule;
-    ops->gpu.context->device.vk.vkCreateShaderModule = count_module;
-    run(ops, &TYPES[1], &gemm);
-}
-
-// Modules of halves are told how to round where the device can be told, and only there.
-static void test_gemm_half_rounds_to_even_where_the_device_can_be_told(void **state)
-{
-    static const char *const masks[] = {"shaderRoundingModeRTEFloat16"};
-    (void)vkf_test_ops_of(state);
-    for (uint32_t mask_count = 0; mask_count < 2; mask_count++) {
-        vkf_test_ops ops = {0};
-        assert_true(vkf_test_ops_open(&ops, masks, mask_count));
-        const vkf__device_plan *plan = &ops.gpu.context->device.plan;
-        const bool told = plan->enabled.round_to_even_16;
-        const bool halves = plan->caps.storage_16bit;
-        multiply_halves(&ops);
-        assert_true(even_modules + other_modules > 0);
-        assert_true(!told || mask_count == 0);
-        assert_true((even_modules > 0) == (told && halves));
-        vkf_test_ops_close(&ops);
-    }
-}
-
-#define TESTS                                                                              \
-    VKF_OPS_TEST(test_gemm_half_storage), VKF_OPS_TEST(test_gemm_half_integers_are_exact), \
-        VKF_OPS_TEST(test_gemm_half_weights_with_large_k_are_exact),                       \
-        VKF_OPS_TEST(test_gemm_half_output_overflows_to_infinity),                         \
-        VKF_OPS_TEST(test_gemm_unsupported_types_are_refused)
-
 int main(void)
 {
-    const struct CMUnitTest native[] = {TESTS,
-                                        VKF_OPS_TEST(test_gemm_half_rounds_to_even_where_the_device_can_be_told)};
-    const struct CMUnitTest packed[] = {TESTS};
-    int failed = cmocka_run_group_tests_name("op_gemm_f16", native, vkf_test_ops_setup, vkf_test_ops_teardown);
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_gemm_half_storage),
+        VKF_OPS_TEST(test_gemm_half_integers_are_exact),
+        VKF_OPS_TEST(test_gemm_half_weights_with_large_k_are_exact),
+        VKF_OPS_TEST(test_gemm_half_output_overflows_to_infinity),
+        VKF_OPS_TEST(test_gemm_unsupported_types_are_refused),
+    };
+    int failed = cmocka_run_group_tests_name("op_gemm_f16", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
     failed +=
-        cmocka_run_group_tests_name("op_gemm_f16 packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
+        cmocka_run_group_tests_name("op_gemm_f16 packed", tests, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

@@ -114,7 +114,7 @@ static void test_half_sums_in_parts(void **state)
     vkf_test_ops_close(&ops);
 }
 
-// Of weights in blocks, whose depth is whole blocks. An element is rounded to a half, which is 2^-12 of it, and so is
+// Weights in blocks, whose depth is whole blocks. An element is rounded to a half, which is 2^-12 of it, and so is
 // each sum in a run; both are of random sign, and sums of up to 160 products of -1 .. 1 are off by less than 5e-2.
 static void run_blocks(const char *variant, const vkf_test_gemm_types *types)
 {
@@ -151,7 +151,7 @@ static void test_half_sums_of_blocks(void **state)
 static double run_within_bound(vkf_test_ops *ops, const vkf_test_operand *a, const vkf_test_operand *b)
 {
     const uint32_t m = a->tensor.shape[0], n = b->tensor.shape[0], k = a->tensor.shape[1];
-    // Of f32 activations each is rounded once, as VKF_PRECISION_F16 permits; the rest is for sums in float32.
+    // Each f32 activation is rounded once, as VKF_PRECISION_F16 permits; the rest is for sums in float32.
     const double bound = (a->tensor.dtype == F ? 34 : 33) * 0x1p-11 + 1e-5;
     double largest = 0;
     vkf_test_operand *out = vkf_test_output(ops, F, SHAPE(m, n));
@@ -197,7 +197,7 @@ static void test_half_sums_of_random_values_are_within_the_bound(void **state)
     }
 }
 
-// Of each run the first product is large, and all others are a little less than half of what it can still take up.
+// The first product of each run is large, and all others are a little less than half of what it can still take up.
 static void test_half_sums_that_lose_the_most_are_within_the_bound(void **state)
 {
     enum { K = 4096, TILE = 32 };

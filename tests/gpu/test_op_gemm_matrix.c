@@ -54,7 +54,7 @@ static const vkf_test_gemm_case SHAPES[] = {
     LINEAR(16, 16, 16), LINEAR(17, 40, 70), LINEAR(130, 24, 64), LINEAR(33, 129, 7),
 };
 
-// Of weights in blocks, the depth is whole blocks.
+// The depth of weights in blocks is whole blocks.
 static const vkf_test_gemm_case BLOCKS[] = {
     LINEAR(9, 1, 32),
     LINEAR(33, 31, 96),

@@ -1,9 +1,11 @@
-// Operators that move elements: heads split and merged, and copies between the storage types. All are exact.
+// Operators that move elements: heads split and merged, and copies between the storage types. All are
+// exact, as is how modules round what they store.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/op_fixture.h"
+#include "kernel/context.h"
+#include "support/gemm_case.h"
 
 static const uint32_t HEAD_SHAPES[][4] = {
     // (B, L, H, D)
@@ -122,10 +124,59 @@ static void test_copy_to_half_rounds_to_nearest_even(void **state)
         VKF_OPS_TEST(test_copy_from_half_is_exact_for_every_half),                           \
         VKF_OPS_TEST(test_copy_to_half_rounds_to_nearest_even)
 
+// The number of modules that were made in which 16-bit floats are rounded to the nearest even, and of those in which
+// the device decides.
+static PFN_vkCreateShaderModule make_module;
+static int even_modules, other_modules;
+
+static VKAPI_ATTR VkResult VKAPI_CALL count_module(VkDevice device, const VkShaderModuleCreateInfo *info,
+                                                   const VkAllocationCallbacks *allocator, VkShaderModule *out_module)
+{
+    enum { HEADER_WORDS = 5, EXECUTION_MODE = 16, ROUNDING_MODE_RTE = 4462 };
+    bool even = false;
+    for (size_t at = HEADER_WORDS; at < info->codeSize / 4; at += info->pCode[at] >> 16)
+        even = even || ((info->pCode[at] & 0xffff) == EXECUTION_MODE && info->pCode[at + 2] == ROUNDING_MODE_RTE &&
+                        info->pCode[at + 3] == 16);
+    even_modules += even;
+    other_modules += !even;
+    return make_module(device, info, allocator, out_module);
+}
+
+static void multiply_halves(vkf_test_ops *ops)
+{
+    const vkf_test_gemm_types halves = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
+    const vkf_test_gemm_case gemm = {.m = 3, .n = 5, .k = 7, .alpha = 1};
+    even_modules = other_modules = 0;
+    make_module = ops->gpu.context->device.vk.vkCreateShaderModule;
+    ops->gpu.context->device.vk.vkCreateShaderModule = count_module;
+    vkf_test_gemm_run(ops, &halves, &gemm, true, 0, 0);
+}
+
+// Modules of halves are told how to round where the device can be told, and only there.
+static void test_halves_are_rounded_to_even_where_the_device_can_be_told(void **state)
+{
+    static const char *const masks[] = {"shaderRoundingModeRTEFloat16"};
+    (void)vkf_test_ops_of(state);
+    for (uint32_t mask_count = 0; mask_count < 2; mask_count++) {
+        vkf_test_ops ops = {0};
+        assert_true(vkf_test_ops_open(&ops, masks, mask_count));
+        const vkf__device_plan *plan = &ops.gpu.context->device.plan;
+        const bool told = plan->enabled.round_to_even_16;
+        const bool halves = plan->caps.storage_16bit;
+        multiply_halves(&ops);
+        assert_true(even_modules + other_modules > 0);
+        assert_true(!told || mask_count == 0);
+        assert_true((even_modules > 0) == (told && halves));
+        vkf_test_ops_close(&ops);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TESTS};
-    int failed = cmocka_run_group_tests_name("op_heads", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+    const struct CMUnitTest native[] = {TESTS,
+                                        VKF_OPS_TEST(test_halves_are_rounded_to_even_where_the_device_can_be_told)};
+    int failed = cmocka_run_group_tests_name("op_heads", native, vkf_test_ops_setup, vkf_test_ops_teardown);
     failed += cmocka_run_group_tests_name("op_heads packed", tests, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

@@ -119,7 +119,7 @@ static void test_parts_choose_what_the_whole_does(void **state)
     pair p;
     open_pair(state, &p);
     for (size_t c = 0; c < COUNT_OF(COLS); c++) {
-        // Of the long rows the longest; VKF_TEST_ALL=1: all.
+        // The longest of the long rows; VKF_TEST_ALL=1: all.
         if (COLS[c] > 32003 && c + 1 < COUNT_OF(COLS) && !vkf_test_all())
             continue;
         float *x = some_logits(&p.whole, COLS[c]);

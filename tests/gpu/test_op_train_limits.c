@@ -123,7 +123,7 @@ static void test_slopes_far_from_0(void **state)
     }
 }
 
-// Of equal maxima the first, or the first NaN, has the gradient, and what lies behind a sequence may be no number.
+// The first of equal maxima, or the first NaN, has the gradient, and what lies behind a sequence may be no number.
 static void test_which_maximum(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);

@@ -14,7 +14,7 @@
 // A context with the shaders of `directory`.
 static void open_with(vkf_test_gpu *gpu, const char *directory)
 {
-    // Of the kernels for so small a product, the one that these tests edit.
+    // The one that these tests edit, among the kernels for so small a product.
     vkf_context_desc desc = {.shader_dir = directory, .variant = "gemm_tile"};
     if (vkf_test_gpu_open(gpu, &desc) != 0)
         fail_msg("no context: %s", gpu->last_error);

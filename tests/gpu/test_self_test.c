@@ -7,7 +7,7 @@
 #include "prove/self_test.h"
 #include "prove/self_test_fixture.h"
 
-// Of products a smaller tile is the better one: some drivers compile the largest on matrices for thirteen seconds. Of
+// A product's smaller tile is the better one: some drivers compile the largest on matrices for thirteen seconds. Of
 // other kernels the first config is what most problems get.
 static bool is_better(const vkf__kernel *kernel, const vkf__config *config, const vkf__config *than)
 {

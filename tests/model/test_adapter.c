@@ -11,7 +11,7 @@
 #define LENGTH 9
 #define NEW_TOKENS 6
 
-// Of the family's model with the adapter NAME-adapter; with none where `adapted` is false.
+// The family's model with the adapter NAME-adapter; with none where `adapted` is false.
 static vkf_model *load(vkf_test_gpu *gpu, const char *family, bool adapted)
 {
     char directory[512], adapter[520];

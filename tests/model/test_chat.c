@@ -111,7 +111,7 @@ static void test_rows_find_their_prompts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_generator *generator = make_generator(gpu, "gpt2", false);
-    // Of equal lengths, so that their order is the caller's.
+    // They have equal lengths, so that their order is the caller's.
     chat chats[2][2] = {{{.bytes = 0}}};
     vkf_continuation out[2][2];
     for (uint32_t i = 0; i < 2; i++) {

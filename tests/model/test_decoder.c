@@ -47,7 +47,7 @@ static uint32_t context_of(vkf_model *model)
     return config.max_target_len < LONGEST_CONTEXT ? config.max_target_len : LONGEST_CONTEXT;
 }
 
-// Of the descriptor, what its test is about.
+// The part of the descriptor that its test is about.
 static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, vkf_session_desc desc)
 {
     vkf_session *session = NULL;
@@ -268,7 +268,7 @@ static void count_rotary(void *user, const vkf_planned_dispatch *dispatch)
         ++*count;
 }
 
-// Of a step.
+// What a step takes.
 static unsigned rotary_dispatches(vkf_test_gpu *gpu, const char *directory)
 {
     const vkf_model_desc model = {.directory = directory};
@@ -464,7 +464,7 @@ static void test_cache_has_rows_for_every_beam(void **state)
     vkf_model_destroy(&model);
 }
 
-// Of the cache, one allocation holds a layer's part, and no device has to allow more.
+// One allocation holds a layer's part of the cache, and no device has to allow more.
 static void test_cache_may_exceed_one_allocation(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);

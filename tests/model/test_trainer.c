@@ -41,7 +41,7 @@ static double slope_along(vkf_test_gpu *gpu, const float *gradient, size_t count
     return slope;
 }
 
-// Of central differences with two steps what the square of the step has no part in (Richardson).
+// What the square of the step has no part in, out of central differences with two steps (Richardson).
 static double measured_slope(trained *t, const vkf_tensor *value, const float *from, const float *direction,
                              size_t count)
 {

@@ -10,13 +10,13 @@
 
 #define DEMO VKF_TEST_SOURCE_DIR "/tools/demo-model"
 
-// Of a gradient's length.
+// As a part of a gradient's length.
 #define MOST_F16 0.01
 #define MOST_BF16 0.08
 
 // ---- gradients
 
-// Of one parameter; free() releases them.
+// The gradients of one parameter; free() releases them.
 static float *gradient_of(vkf_test_trained *t, const vkf__parameter *item)
 {
     float *values = malloc(item->gradient.size_bytes);
@@ -49,7 +49,7 @@ typedef struct gradients {
     float **values;
 } gradients;
 
-// Of every `stride`th parameter from `first` on, in `g`.
+// The gradients of every `stride`th parameter from `first` on, in `g`.
 static void take_gradients(vkf_test_trained *t, gradients *g)
 {
     g->count = (t->trainer->parameters.count - g->first + g->stride - 1) / g->stride;

@@ -190,7 +190,7 @@ ERRORS = (
           "problem->precision < VKF_PRECISION_F16_SUMS", "problem->precision < VKF_PRECISION_F16",
           ("unit.select_matrix", "gpu.op_gemm_half.reference")),
     Error("modules of halves are not told how to round", "src/kernel/pipeline.c",
-          "if (device->plan.enabled.round_to_even_16)", "if (size_bytes == 0)", ("gpu.op_gemm_f16.reference",)),
+          "if (device->plan.enabled.round_to_even_16)", "if (size_bytes == 0)", ("gpu.op_heads.lavapipe.full",)),
     Error("many workgroups read each row that is normalised", "src/kernel/registry_flat.c",
           "return problem && !(problem->wants & VKF_FORM_NORMED) && config", "return problem && config",
           ("unit.select",)),

@@ -104,10 +104,10 @@ without_vulkan() {
     expect 1 "run without Vulkan" run "$model" one --device best
     expect 0 "run by references without Vulkan" run "$model" one --device reference
     expect 1 "tune without Vulkan" tune --shapes 1x2x3
-    expect 1 "bench gemm without Vulkan" bench gemm --m 8 --n 8 --k 8
-    expect 1 "bench attention without Vulkan" bench attention --heads 2 --q-len 4 --head-dim 8
-    expect 1 "bench decode without Vulkan" bench decode "$model"
-    expect 1 "bench layer without Vulkan" bench layer --kind encoder --d-model 8 --heads 2 --ff 8 --len 4
+    expect 1 "bench gemm without Vulkan" bench gemm --m 8 --n 8 --k 8 --device best
+    expect 1 "bench attention without Vulkan" bench attention --heads 2 --q-len 4 --head-dim 8 --device best
+    expect 1 "bench decode without Vulkan" bench decode "$model" --device best
+    expect 1 "bench layer without Vulkan" bench layer --kind encoder --d-model 8 --heads 2 --ff 8 --len 4 --device best
     environment=
 }
 

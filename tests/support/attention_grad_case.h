@@ -43,7 +43,7 @@ typedef struct vkf_test_grad_operands {
 
 // The case without defaults, which all below take.
 vkf_test_grad_case vkf_test_grad_resolve(vkf_test_grad_case c);
-// Of the operand of a kind.
+// The operand of a kind.
 uint32_t vkf_test_grad_heads(const vkf_test_grad_case *c, int kind);
 uint32_t vkf_test_grad_width(const vkf_test_grad_case *c, int kind);
 // Random operands, what the forward pass leaves, and what the gradients have to be. vkf_test_grad_finish() releases

@@ -25,7 +25,7 @@ void vkf_blob_store_clear(vkf_blob_store *store);
 vkf_blob *vkf_blob_find(vkf_blob_store *store, const char *prefix);
 void vkf_blob_put(vkf_blob_store *store, const char *key, const void *data, size_t size_bytes);
 
-// Of a blob of text, as a terminated copy that the caller frees; "" when there is none.
+// The content of a blob of text, as a terminated copy that the caller frees; "" when there is none.
 char *vkf_blob_text(vkf_blob_store *store, const char *prefix);
 // Replaces the first `from` in a blob of text by `to`; fails the running test when it is not there.
 void vkf_blob_edit(vkf_blob_store *store, const char *prefix, const char *from, const char *to);

@@ -6,7 +6,7 @@
 
 #include "base/blocks.h"
 
-// Of the tensor in its buffer: no multiple of a binding's alignment, but of what blocks ask for.
+// Where the tensor begins in its buffer: no multiple of a binding's alignment, but of what blocks ask for.
 #define UNALIGNED_OFFSET 48u
 #define ALIGNED_OFFSET 256u
 #define GUARD_AFTER 64u

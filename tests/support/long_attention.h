@@ -11,7 +11,7 @@ enum {
     VKF_TEST_LONG_BYTES = VKF_TEST_LONG_LENGTH * VKF_TEST_LONG_DIM * 4, // of an operand
 };
 
-// Of one sequence. Its operands lie in no buffer: planning needs none.
+// Attention of one sequence. Its operands lie in no buffer: planning needs none.
 vkf__attention_args vkf_test_long_attention(void);
 
 #endif

@@ -89,7 +89,7 @@ void program_destroy_buffer(program *p, own_buffer *buffer);
 VkCommandBuffer program_begin(program *p);
 void program_submit(program *p, VkCommandBuffer commands); // and waits
 VkSemaphore program_semaphore(program *p, bool timeline);
-// Of a timeline.
+// The value of a timeline.
 void program_signal(program *p, VkSemaphore semaphore, uint64_t value);
 bool program_reaches(program *p, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns);
 // Submits behind one binary semaphore and signals another; either may be null.

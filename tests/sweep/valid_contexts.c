@@ -69,7 +69,7 @@ vkf_wrapped_buffer_desc valid_vkf_wrapped_buffer_desc(const char *function, cons
         .buffer = valid.in->handle, .size_bytes = 256, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
 }
 
-// Of the host's memory, for the context that has external memory.
+// A part of the host's memory, for the context that has external memory.
 vkf_imported_memory valid_vkf_imported_memory(const char *function, const char *parameter)
 {
     (void)function;

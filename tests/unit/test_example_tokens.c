@@ -127,7 +127,7 @@ static void test_example_tokens_of_classes(void **state)
     finish(&f);
 }
 
-// Of a word its first piece is labelled. An empty word, and one that the tokenizer takes out, have none, so that of the
+// The first piece of a word is labelled. An empty word, and one that the tokenizer takes out, have none, so that of the
 // last line nothing is left.
 static void test_example_tokens_of_tags(void **state)
 {

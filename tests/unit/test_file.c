@@ -56,7 +56,7 @@ static void test_file_read_at_says_that_the_file_was_truncated(void **state)
     assert_int_equal(recording.live, 0);
 }
 
-// Of the same length, but of another time.
+// A file of the same length, but of another time.
 static void test_file_check_unchanged_notices_a_rewrite_in_place(void **state)
 {
     scratch_directory *scratch = *state;

@@ -111,7 +111,7 @@ static void test_snapshot_sees_another_size_at_the_same_time(void **state)
     assert_changed(*state, "a.comp");
 }
 
-// Of the same size and time: what an editor that saves by renaming leaves where it keeps times.
+// The same size and time: what an editor that saves by renaming leaves where it keeps times.
 static void test_snapshot_sees_a_rename_over_a_file(void **state)
 {
     watched *w = *state;

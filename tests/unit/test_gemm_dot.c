@@ -9,7 +9,7 @@
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
 
-// Of rows that begin `row` elements apart.
+// A product of rows that begin `row` elements apart.
 static bool rows_dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m, uint32_t row)
 {
     message_record record;

@@ -59,8 +59,8 @@ static void test_masking_keeps_what_is_not_chosen(void **state)
         assert_int_equal(r.labels[i] == VKF_IGNORED_LABEL ? r.ids[i] : r.labels[i], FIRST_ID + i);
 }
 
-// Of 15,000 tokens 80 % are the mask, 10 % any token and 10 % themselves, within four deviations; so is how often each
-// place is chosen, of 1,000 times.
+// Among 15,000 tokens 80 % are the mask, 10 % any token and 10 % themselves, within four deviations; so is how often
+// each place is chosen, of 1,000 times.
 static void test_masking_draws_evenly(void **state)
 {
     (void)state;

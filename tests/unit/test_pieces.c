@@ -155,7 +155,7 @@ static void test_pieces_cut_texts_off(void **state)
     finish(&f);
 }
 
-// Of a pair each side has a length of its own.
+// Each side of a pair has a length of its own.
 static void test_pieces_cut_both_sides(void **state)
 {
     fixture f;

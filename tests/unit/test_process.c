@@ -66,7 +66,7 @@ static void test_numbers_of_no_process(void **state)
     }
 }
 
-// Of a process on another machine, in another run of this one, or in another container nothing is known.
+// Nothing is known of a process on another machine, in another run of this one, or in another container.
 static void test_processes_elsewhere(void **state)
 {
     (void)state;

@@ -488,7 +488,7 @@ static void test_sample_probabilities_by_hand(void **state)
     assert_int_equal(token_of(&c, 0), 3);
 }
 
-// Of (batch, rows, cols, depth), 12 elements.
+// An operand (batch, rows, cols, depth), 12 elements.
 static void permute(uint32_t batch, uint32_t rows, uint32_t cols, uint32_t depth, const float *x, float *out)
 {
     const vkf__permute_args args = {"permute", floats(x, 12), floats(x, 12), batch, rows, cols, depth};

@@ -124,7 +124,7 @@ static void test_dropout_is_its_own_backward_pass(void **state)
 
 enum { ONES = 33033 };
 
-// Of dropped ones what stays is 1 / (1 - p), and what does not is 0. Returns how many stay.
+// Where ones are dropped, what stays is 1 / (1 - p), and what does not is 0. Returns how many stay.
 static size_t mask_of(float p, uint64_t seed, uint32_t stream, uint32_t step, float *mask)
 {
     size_t kept = 0;

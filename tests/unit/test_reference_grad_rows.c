@@ -163,7 +163,7 @@ static void test_column_sum_is_the_derivative_of_weight_and_bias(void **state)
     }
 }
 
-// Of more rows than one step sums, and of rows that lie apart.
+// More rows than one step sums, and rows that lie apart.
 static void test_column_sum_of_many_rows(void **state)
 {
     (void)state;

@@ -156,7 +156,7 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
     }
 }
 
-// Of matrices a row asks for what its module declares, and for no more.
+// A row asks of matrices for what its module declares, and for no more.
 static bool matrix_needs_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
 {
     static const uint32_t capabilities[] = {

@@ -225,7 +225,7 @@ static void test_what_is_refused(void **state)
     }
 }
 
-// Of a family that rotates a part of each head.
+// A family that rotates a part of each head.
 static void test_parts_of_a_head(void **state)
 {
     static const struct {

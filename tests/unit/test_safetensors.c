@@ -218,7 +218,7 @@ static void test_tensor_file_check_bools(void **state)
     }
 }
 
-// Of more elements than are read at once.
+// A tensor of more elements than are read at once.
 static void test_stored_first_bad_bool_looks_at_all_of_a_file(void **state)
 {
     static uint8_t bytes[3 << 20];

@@ -161,7 +161,7 @@ static void test_select_gemm_config_by_room(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, wide, "gemm_tile.f32_f32_f32", "128x128");
 }
 
-// Of few rows: as many invocations as a core needs to have enough of b under way, but first a workgroup for each core.
+// Few rows: as many invocations as a core needs to have enough of b under way, but first a workgroup for each core.
 static void test_select_few_rows_by_bytes_in_flight(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_select_gemm_config_on_processors(void **state)
                     "small");
 }
 
-// Of rows in blocks, those of a few rows by a kernel of their own; cut in depth all by tiles. None without the feature.
+// Rows in blocks: those of a few rows by a kernel of their own; cut in depth all by tiles. None without the feature.
 static void test_select_integer_dot_products(void **state)
 {
     (void)state;
@@ -636,7 +636,7 @@ static void test_select_passes_over_bad_verdicts(void **state)
     vkf__verdicts_free(&verdicts);
 }
 
-// Of slow variants the least slow one serves, whatever their order, and before what a process did not come back from.
+// The least slow one of slow variants serves, whatever their order, and before what a process did not come back from.
 static void test_select_takes_the_least_slow(void **state)
 {
     (void)state;

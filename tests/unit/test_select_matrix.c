@@ -189,7 +189,7 @@ static void test_matrix_gemm_not_on_processors(void **state)
     assert_string_equal(variant.config->name, "32x32");
 }
 
-// Of a weight in blocks, too; without block loads, matrices of a subgroup take it.
+// A weight in blocks, too; without block loads, matrices of a subgroup take it.
 static void test_matrix_gemm_of_blocks_in_a_workgroup(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_matrix_rank_of_tensor_addressing(void **state)
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_tile.");
 }
 
-// Of the shapes that a device lists, each config takes the largest that divides its tile: some list wide ones that fit
+// Each config takes, of the shapes that a device lists, the largest that divides its tile: some list wide ones that fit
 // no tile, and their small ones serve.
 static void test_matrix_shape_by_config(void **state)
 {

@@ -56,7 +56,7 @@ static uint32_t equal_places(vkf_shuffle a, vkf_shuffle b)
     return equal;
 }
 
-// Of two random permutations one place is equal on average, and ten or more in one of ten million.
+// Two random permutations have one place in common on average, and ten or more in one of ten million.
 static void test_shuffle_differs_by_seed_epoch_and_stream(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ static void test_spirv_survives_damage(void **state)
             const char *why = NULL;
             const size_t at = (size_t)(vkf_test_random_u64(&random) % count);
             const uint32_t before = words[at];
-            // Of its own size, so that a tool that watches memory sees what is read beyond it.
+            // It has its own size, so that a tool that watches memory sees what is read beyond it.
             const size_t length = round % 2 ? count : at;
             uint32_t *copy = malloc(4 * (length + 1));
             assert_non_null(copy);

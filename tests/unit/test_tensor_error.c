@@ -115,7 +115,7 @@ static void test_others_agree_only_with_their_like(void **state)
     assert_int_equal(e.beyond_count, 5);
     assert_int_equal(e.mismatch.index, 3);
     assert_true(isnan(e.mismatch.tested) && near(e.mismatch.reference, 7));
-    // Of the one pair that is finite; the 7, whose partner is none, is of the range alone.
+    // From the one pair that is finite; the 7, whose partner is none, is of the range alone.
     assert_true(e.worst_error == 0 && near(vkf_tensor_error_cosine(&e), 1) && near(e.scale, 7));
 }
 

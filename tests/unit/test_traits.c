@@ -26,7 +26,7 @@ static void test_traits_processor(void **state)
     }
 }
 
-// Of drivers for processors alone: a GPU with matrices has neither trait, nor one without.
+// Traits of drivers for processors alone: a GPU with matrices has neither trait, nor one without.
 static void test_traits_compiler(void **state)
 {
     (void)state;

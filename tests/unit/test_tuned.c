@@ -97,7 +97,7 @@ static void test_tuned_format_and_back(void **state)
     (void)state;
     recording_host recording;
     char *written = NULL, *again = NULL;
-    // Of the last note an entry keeps 111 characters, whose last would be a blank.
+    // An entry keeps 111 characters of the last note, whose last would be a blank.
     const char *text = table(GOOD PANELS "copy f32,f16 m<=1 n=5 k=7 b=rows @ copy.f32_f16/flat64 0.5 # "
                                          "0123456789012345678901234567890123456789012345678901234567890123456789"
                                          "0123456789012345678901234567890123456789 end\n");

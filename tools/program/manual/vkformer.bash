@@ -90,7 +90,7 @@ _vkformer() {
         case $command in
         info) words="$common --json --counters --forget --kernels --shape --types" ;;
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --quiet --help" ;;
-        compare) words="--atol --rtol --only --complete --sort --output --quiet --help" ;;
+        compare) words="--against --device --dump --atol --rtol --only --complete --sort --output --quiet --help" ;;
         train)
             words="$common --model --tokenizer --out --dtype --seed --parameters --steps --epochs
                 --batch-tokens --batch-rows --accumulation --label-smoothing --dropout --clip-norm
@@ -124,7 +124,7 @@ _vkformer() {
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
                 --cache-type --beams --length-penalty --early-stopping"
             ;;
-        eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
+        eval) words="--cases --draws --seed --output $common --out --fully-masked --only --unfused --dtype" ;;
         bench)
             words="gemm gemv attention mha softmax norm permute layer backward model decode train copy fma"
             for word in "${COMP_WORDS[@]:2}"; do

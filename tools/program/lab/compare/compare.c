@@ -1,10 +1,11 @@
-// vkformer compare: how far the tensors of one file are from those of another. It works on the host alone and reads the
-// files tensor by tensor.
+// vkformer compare: how far the tensors of one file are from those of another, read tensor by tensor on the host; or
+// what dispatches of a model write on one device from what they write on another.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"
+#include "lab/compare/compare_devices.h"
 #include "lab/compare/compare_pairs.h"
 #include "lab/compare/compare_report.h"
 #include "output/file_output.h"
@@ -18,6 +19,7 @@ typedef struct compare_options {
     vkf_pair_order order;
     vkf_rows_format format;
     bool complete;
+    vkf_two_devices devices; // .reference NULL: two files are compared
 } compare_options;
 
 static void print_help(const void *user)
@@ -25,6 +27,7 @@ static void print_help(const void *user)
     (void)user;
     fputs(
         "usage: vkformer compare [OPTIONS] A.safetensors B.safetensors\n"
+        "       vkformer compare --against DEVICE --dump DIR [OPTIONS] [--] MODEL [TEXT...] [OPTION OF RUN...]\n"
         "\n"
         "Shows how far each tensor of A, what is tested, is from the one of the same name in B, the reference. Types\n"
         "may differ, and so may leading dimensions of 1. An element is within tolerance when\n"
@@ -32,7 +35,13 @@ static void print_help(const void *user)
         "beside a NaN, an infinity beside the same one. Whole numbers beside whole numbers must be equal. Tensors in\n"
         "one file alone are listed. The last line names the first tensor beyond tolerance, in the order of the file.\n"
         "No device is needed.\n"
+        "With --against the model runs twice, as by vkformer run, and A and B are what its dispatches wrote on either\n"
+        "device, submission by submission, up to the first that differs: with --against reference its first tensor\n"
+        "beyond tolerance is a wrong kernel's. Where options of run follow the texts, -- stands before the model.\n"
         "\n"
+        "  --against DEVICE     what is compared with: reference, or what --device takes\n"
+        "  --device DEVICE      what is tested; default best\n"
+        "  --dump DIR           gets DIR/tested and DIR/reference, the files that are compared\n"
         "  --atol ATOL          of the tensor's scale; default 1e-4\n"
         "  --rtol RTOL          of the element; default 1e-4\n"
         "  --only NAMES         tensors whose names begin with NAMES, or are like it where it has one of * ? [;\n"
@@ -68,6 +77,9 @@ static bool take_pattern(const vkf_option *option, const char *text, void *user)
 static const vkf_option own[] = {
     VKF_OPTION_WITHIN(compare_options, "atol", DOUBLE, atol, 0, 1e6),
     VKF_OPTION_WITHIN(compare_options, "rtol", DOUBLE, rtol, 0, 1e6),
+    VKF_OPTION(compare_options, "against", TEXT, devices.reference),
+    VKF_OPTION(compare_options, "device", TEXT, devices.tested),
+    VKF_OPTION(compare_options, "dump", PATH, devices.directory),
     {.name = "only", .take = take_pattern},
     VKF_OPTION(compare_options, "complete", FLAG, complete),
     VKF_OPTION_OF(compare_options, "sort", order, "file|name|error", "none of file, name, error"),
@@ -78,6 +90,22 @@ static const vkf_option own[] = {
 static bool take_arguments(int argc, char **argv, void *user)
 {
     compare_options *options = user;
+    vkf_two_devices *devices = &options->devices;
+    if (devices->reference) {
+        devices->words = argv + optind;
+        devices->count = argc - optind;
+        if (devices->count > 0 && devices->directory)
+            return true;
+        vkf_print_error("--against: %s; see vkformer compare --help",
+                        devices->directory ? "name the model that runs on both devices"
+                                           : "name a directory for what dispatches write: --dump DIR");
+        return false;
+    }
+    if (devices->directory || strcmp(devices->tested, "best") != 0) {
+        vkf_print_error("%s goes with --against; see vkformer compare --help",
+                        devices->directory ? "--dump" : "--device");
+        return false;
+    }
     if (argc - optind != 2) {
         vkf_print_error("compare takes two safetensors files, not %d; see vkformer compare --help", argc - optind);
         return false;
@@ -149,9 +177,8 @@ static int report_pairs(const compare_options *options, vkf_tensor_pair *pairs, 
     return report.failed_count > 0 ? VKF_EXIT_BEYOND : VKF_EXIT_DONE;
 }
 
-static int run(void *user)
+static int compare_files(const compare_options *options)
 {
-    const compare_options *options = user;
     const vkf__host printing = vkf_printing_host(), *host = &printing;
     vkf_status status = VKF_OK;
     vkf__tensor_file *tested = NULL, *reference = NULL;
@@ -174,11 +201,26 @@ fail:
     return code;
 }
 
+static int compare_pair(void *user, const char *tested_path, const char *reference_path)
+{
+    compare_options *options = user;
+    options->tested_path = tested_path;
+    options->reference_path = reference_path;
+    return compare_files(options);
+}
+
+static int run(void *user)
+{
+    compare_options *options = user;
+    return options->devices.reference ? vkf_compare_devices(&options->devices, compare_pair, options)
+                                      : compare_files(options);
+}
+
 static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_compare(int argc, char **argv)
 {
-    compare_options options = {.atol = 1e-4, .rtol = 1e-4};
+    compare_options options = {.atol = 1e-4, .rtol = 1e-4, .devices.tested = "best"};
     options.patterns = calloc((size_t)argc + 1, sizeof *options.patterns);
     if (!options.patterns) {
         vkf_print_error("memory is exhausted");

@@ -1,5 +1,5 @@
 // `vkformer eval`: runs oracle cases (a configuration, weights and inputs as files) and writes the outputs, for
-// comparison with PyTorch's results.
+// comparison with PyTorch's results; or the cases that stand beside the operators, for every kernel.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "command/session_context.h"
 #include "io/file.h"
 #include "lab/eval/eval_kinds.h"
+#include "lab/eval/eval_operators.h"
 #include "output/make_directories.h"
 #include "output/progress.h"
 #include "output/visible_text.h"
@@ -25,12 +26,14 @@ typedef struct eval_options {
     vkf_fully_masked fully_masked;
     bool unfused;
     vkf_model_precision precision;
+    vkf_operator_cases operators; // .name NULL: the cases are files
 } eval_options;
 
 static void print_help(const void *user)
 {
     (void)user;
     fputs("usage: vkformer eval CASES --out RESULTS [OPTIONS]\n"
+          "       vkformer eval --cases OPERATOR [OPTIONS]\n"
           "\n"
           "Runs every CASES/case_*/{config.json,weights.safetensors,inputs.safetensors} and writes what comes out to\n"
           "RESULTS/case_*/out.safetensors. A case that fails is named with its reason, and the others go on.\n"
@@ -46,7 +49,15 @@ static void print_help(const void *user)
     for (size_t i = 0; i < vkf__eval_kind_count; i++)
         vkf_print("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name,
                   i % 4 == 3 ? "\n" : "");
-    fputs("\n" VKF_COMMON_HELP, stdout);
+    fputs(
+        "\n"
+        "  --cases OPERATOR     run the library's own cases of an operator, or of all, and compare every kernel that\n"
+        "                       the device takes with the operator's reference; exit status 3 where one is wrong\n"
+        "  --draws N            cases with drawn sizes and flags, beside the edge shapes; default 4\n"
+        "  --seed SEED          of what is drawn; default 1\n"
+        "  -o, --output FORM    of --cases: table (default), json, jsonl, csv or md\n"
+        "\n" VKF_COMMON_HELP,
+        stdout);
 }
 
 static bool take_dtype(const vkf_option *option, const char *text, void *options)
@@ -71,12 +82,22 @@ static const vkf_option own[] = {
     VKF_OPTION(eval_options, "unfused", FLAG, unfused),
     {.name = "dtype", .take = take_dtype},
     {.name = "only", .take = take_only},
+    VKF_OPTION(eval_options, "cases", PATH, operators.name),
+    VKF_OPTION_WITHIN(eval_options, "draws", U32, operators.draws, 0, 10000),
+    VKF_OPTION_WITHIN(eval_options, "seed", U32, operators.seed, 0, UINT32_MAX),
+    VKF_OPTION_ROWS(eval_options, operators.format),
     {0},
 };
 
 static bool take_arguments(int argc, char **argv, void *user)
 {
     eval_options *options = user;
+    if (options->operators.name && argc == optind && !options->results_path)
+        return vkf_operator_cases_exist(options->operators.name);
+    if (options->operators.name) {
+        vkf_print_error("--cases: takes neither a directory of cases nor --out");
+        return false;
+    }
     if (argc - optind != 1) {
         vkf_print_error("eval takes one directory of cases, not %d; see vkformer eval --help", argc - optind);
         return false;
@@ -277,9 +298,18 @@ static bool run_cases(eval_run *run)
     return run->failed_count == 0;
 }
 
-static int run(void *user)
+static int run_operators(const eval_options *options)
 {
-    const eval_options *options = user;
+    vkf_context *context = NULL;
+    const int code = vkf_open_context(&options->common, &context) == VKF_OK
+                         ? vkf_eval_operators(context, &options->operators)
+                         : VKF_EXIT_FAILED;
+    vkf_context_destroy(&context);
+    return code;
+}
+
+static int run_files(const eval_options *options)
+{
     vkf__host host;
     vkf_context *context = NULL;
     int code = VKF_EXIT_FAILED;
@@ -301,10 +331,16 @@ static int run(void *user)
     return code;
 }
 
+static int run(void *user)
+{
+    const eval_options *options = user;
+    return options->operators.name ? run_operators(options) : run_files(options);
+}
+
 static const vkf_command command = {own, NULL, take_arguments, print_help, run};
 
 int vkf_cmd_eval(int argc, char **argv)
 {
-    eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN};
+    eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN, .operators = {.draws = 4, .seed = 1}};
     return vkf_command_run(&command, argc, argv, &options, &options.common);
 }
