@@ -152,23 +152,23 @@ static vkf_status run_fresh(vkf__cases *c, uint32_t width, uint32_t v_width)
     return RUN(shapes);
 }
 
-// Two widths, because every width is a pipeline of its own; and queries few enough for keys in parts in every second
-// case.
+// Three widths, because every width is a pipeline of its own: one that fills the lanes, one of quads, and an odd one; and
+// queries few enough for keys in parts in every second case.
 static vkf_status draw(vkf__cases *c)
 {
-    static const uint32_t widths[] = {64, 20};
+    static const uint32_t widths[] = {64, 20, 13}, v_widths[] = {64, 12, 9};
     const vkf__kernel *kernel = c->variant->kernel;
     const bool joins = kernel->offers & VKF_FORM_JOINED;
-    const bool parts = vkf__case_flip(c, false), wide = joins || vkf__case_flip(c, false);
-    const uint32_t kv_heads = 1 + vkf__case_pick(c, 0, 3), width = widths[wide ? 0 : 1];
+    const bool parts = vkf__case_flip(c, false);
+    const uint32_t kv_heads = 1 + vkf__case_pick(c, 0, 3), kind = joins ? 0 : vkf__case_pick(c, 0, 3);
     shape s = {
         .batch = 1 + vkf__case_pick(c, 0, 3),
         .heads = kv_heads * (1 + vkf__case_pick(c, 0, 3)),
         .kv_heads = kv_heads,
         .q_len = vkf__case_size(c, 0, parts || joins ? 8 : 70),
         .k_len = vkf__case_size(c, 0, 140) + (parts || joins ? 256 : 0),
-        .width = width,
-        .v_width = wide ? width : 12,
+        .width = widths[kind],
+        .v_width = v_widths[kind],
         .fresh = (kernel->offers & VKF_FORM_FRESH) && vkf__case_flip(c, false),
     };
     if (s.fresh) {

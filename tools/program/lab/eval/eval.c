@@ -49,15 +49,16 @@ static void print_help(const void *user)
     for (size_t i = 0; i < vkf__eval_kind_count; i++)
         vkf_print("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name,
                   i % 4 == 3 ? "\n" : "");
-    fputs(
-        "\n"
-        "  --cases OPERATOR     run the library's own cases of an operator, or of all, and compare every kernel that\n"
-        "                       the device takes with the operator's reference; exit status 3 where one is wrong\n"
-        "  --draws N            cases with drawn sizes and flags, beside the edge shapes; default 4\n"
-        "  --seed SEED          of what is drawn; default 1\n"
-        "  -o, --output FORM    of --cases: table (default), json, jsonl, csv or md\n"
-        "\n" VKF_COMMON_HELP,
-        stdout);
+    fputs("\n"
+          "  --cases OPERATOR     run the library's own cases of an operator, of kernels whose names begin so, or of "
+          "all,\n"
+          "                       and compare every kernel that the device takes with the operator's reference; exit\n"
+          "                       status 3 where one is wrong\n"
+          "  --draws N            cases with drawn sizes and flags, beside the edge shapes; default 4\n"
+          "  --seed SEED          of what is drawn; default 1\n"
+          "  -o, --output FORM    of --cases: table (default), json, jsonl, csv or md\n"
+          "\n" VKF_COMMON_HELP,
+          stdout);
 }
 
 static bool take_dtype(const vkf_option *option, const char *text, void *options)

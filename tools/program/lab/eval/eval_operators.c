@@ -26,24 +26,26 @@ static const vkf_column columns[] = {
     {.title = "Kernel", .key = "kernel", .width = -44},
     {.title = "Config", .key = "config", .width = -14},
     {.title = "Cases", .key = "cases", .number = "%.0f", .width = 5},
-    {.title = "Last, ms", .key = "last_ms", .number = "%.3f", .width = 9},
     {.title = "Verdict", .key = "verdict", .width = -7},
     {.title = "Why", .key = "reason"},
     {0},
 };
 
-static bool is_wanted(const char *name, vkf__op op)
+// `name` is an operator's, the beginning of a kernel's, or "all".
+static bool is_wanted(const char *name, const vkf__kernel *kernel)
 {
-    return vkf__operator(op)->cases && (strcmp(name, "all") == 0 || strcmp(name, vkf__op_name(op)) == 0);
+    return vkf__operator(kernel->op)->cases &&
+           (strcmp(name, "all") == 0 || strcmp(name, vkf__op_name(kernel->op)) == 0 ||
+            strncmp(name, kernel->name, strlen(name)) == 0);
 }
 
 bool vkf_operator_cases_exist(const char *name)
 {
-    for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
-        if (is_wanted(name, op))
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel; (kernel = vkf__kernel_next(&walk));)
+        if (is_wanted(name, kernel))
             return true;
-    vkf_print_error("--cases: there is no operator '%.200s'; vkformer info --kernels lists them, and all is each",
-                    name);
+    vkf_print_error("--cases: no operator is called '%.200s', and no kernel's name begins so; all is each", name);
     return false;
 }
 
@@ -68,7 +70,6 @@ static vkf_status add_row(operators_run *run, const vkf__fixture *fixture)
     vkf_json_put_string(row, "kernel", variant->kernel->name);
     vkf_json_put_string(row, "config", variant->config->name);
     vkf_json_put_integer(row, "cases", fixture->cases.taken);
-    json_object_set_new(row, "last_ms", json_real(fixture->best_ns * 1e-6));
     vkf_json_put_string(row, "verdict",
                         good                                         ? "right"
                         : fixture->verdict == VKF_VERDICT_UNCOMPILED ? "not compiled"
@@ -97,7 +98,7 @@ static vkf_status judge_all(operators_run *run)
     const vkf__caps *caps = &run->context->device.plan.caps;
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
-        for (uint32_t c = 0; c < kernel->config_count && is_wanted(run->cases->name, kernel->op); c++)
+        for (uint32_t c = 0; c < kernel->config_count && is_wanted(run->cases->name, kernel); c++)
             if (vkf__kernel_supported(caps, kernel, &kernel->configs[c], NULL))
                 VKF_RETURN_IF_ERROR(judge(run, &(vkf__variant){kernel, &kernel->configs[c]}));
     }
