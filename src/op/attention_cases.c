@@ -159,8 +159,8 @@ static vkf_status draw(vkf__cases *c)
     static const uint32_t widths[] = {64, 20, 13}, v_widths[] = {64, 12, 9};
     const vkf__kernel *kernel = c->variant->kernel;
     const bool joins = kernel->offers & VKF_FORM_JOINED;
-    const bool parts = vkf__case_flip(c, false);
-    const uint32_t kv_heads = 1 + vkf__case_pick(c, 0, 3), kind = joins ? 0 : vkf__case_pick(c, 0, 3);
+    const bool parts = vkf__case_flip(c, false), wide = joins || vkf__case_flip(c, false);
+    const uint32_t kv_heads = 1 + vkf__case_pick(c, 0, 3), kind = wide ? 0 : kv_heads == 1 ? 2 : 1;
     shape s = {
         .batch = 1 + vkf__case_pick(c, 0, 3),
         .heads = kv_heads * (1 + vkf__case_pick(c, 0, 3)),
