@@ -152,8 +152,8 @@ static vkf_status run_fresh(vkf__cases *c, uint32_t width, uint32_t v_width)
     return RUN(shapes);
 }
 
-// Three widths, because every width is a pipeline of its own: one that fills the lanes, one of quads, and an odd one; and
-// queries few enough for keys in parts in every second case.
+// Three widths, because every width is a pipeline of its own: one that fills the lanes, one of quads, and an odd one;
+// and queries few enough for keys in parts in every second case.
 static vkf_status draw(vkf__cases *c)
 {
     static const uint32_t widths[] = {64, 20, 13}, v_widths[] = {64, 12, 9};
