@@ -31,12 +31,20 @@ static const vkf_column columns[] = {
     {0},
 };
 
-// `name` is an operator's, the beginning of a kernel's, or "all".
+static bool is_operator(const char *name)
+{
+    for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
+        if (strcmp(name, vkf__op_name(op)) == 0)
+            return true;
+    return false;
+}
+
+// `name` is an operator's, "all", or else the beginning of a kernel's.
 static bool is_wanted(const char *name, const vkf__kernel *kernel)
 {
-    return vkf__operator(kernel->op)->cases &&
-           (strcmp(name, "all") == 0 || strcmp(name, vkf__op_name(kernel->op)) == 0 ||
-            strncmp(name, kernel->name, strlen(name)) == 0);
+    const bool named = is_operator(name) ? strcmp(name, vkf__op_name(kernel->op)) == 0
+                                         : strncmp(name, kernel->name, strlen(name)) == 0;
+    return vkf__operator(kernel->op)->cases && (named || strcmp(name, "all") == 0);
 }
 
 bool vkf_operator_cases_exist(const char *name)
