@@ -24,6 +24,9 @@ vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host)
     const vkf_external_device *external = desc->external;
     if (!external)
         return VKF_OK;
+    if (choice->kind == VKF_CHOOSE_REFERENCE)
+        return vkf__fail(out_host, VKF_ERROR_INVALID_ARGUMENT,
+                         "context: the device of references is the library's own: choose it, or give external");
     return vkf__check_reserved(out_host, "context", "vkf_external_device", external->reserved,
                                sizeof external->reserved);
 }

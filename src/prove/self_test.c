@@ -8,7 +8,6 @@
 
 // Room for the operands of the largest case: a product of depth 100,000 with b in panels. No power of two, as the
 // buffers of models are none: lavapipe compiles a kernel that reads texels once for these and once for others.
-#define BED_BYTES (((uint64_t)16 << 20) + 4096)
 
 // Why an operator has no cases.
 static const char *why_not(vkf__op op)
@@ -68,7 +67,7 @@ static vkf_status make_pipelines(vkf__fixture *fixture)
 static vkf_status test(vkf__fixture *fixture)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__fixture_init(fixture, BED_BYTES));
+    VKF_TRY(vkf__fixture_init(fixture, VKF_FIXTURE_BYTES));
     if (!fixture->compiled)
         VKF_TRY(make_pipelines(fixture));
     VKF_TRY(run_cases(fixture));
@@ -226,7 +225,7 @@ vkf_status vkf__self_test_pipelines(vkf_context *context, const vkf__variant *va
     if (!vkf__self_test_covers(variant->kernel->op, &why) || context->device.plan.caps.traits.processor)
         return VKF_OK;
     fixture.cases.passed = !vkf__verdict_is_due(&context->learned.verdicts, variant->kernel, variant->config);
-    VKF_TRY(vkf__fixture_init(&fixture, BED_BYTES));
+    VKF_TRY(vkf__fixture_init(&fixture, VKF_FIXTURE_BYTES));
     fixture.wants = *wants;
     *wants = (vkf__pipeline_wants){0};
     status = gather(&fixture);

@@ -288,3 +288,15 @@ void vkf__fixture_finish(vkf__fixture *fixture)
     fixture->expected = NULL;
     fixture->wants = (vkf__pipeline_wants){0};
 }
+
+vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws)
+{
+    const vkf__op_cases_fn run = vkf__operator(fixture->cases.variant->kernel->op)->cases;
+    vkf_status status = VKF_OK;
+    fixture->cases.draw = true;
+    for (uint32_t i = 0; i < draws && status == VKF_OK && fixture->verdict == VKF_VERDICT_PASSED; i++) {
+        status = run(&fixture->cases);
+        status = status == VKF_ERROR_TOO_LARGE ? VKF_OK : status;
+    }
+    return status;
+}

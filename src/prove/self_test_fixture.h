@@ -29,11 +29,18 @@ typedef struct vkf__fixture {
     uint8_t *expected; // what the buffer has to hold behind the case
 } vkf__fixture;
 
+// Room for the largest cases.
+#define VKF_FIXTURE_BYTES (((uint64_t)16 << 20) + 4096)
+
 // Sets what fixture->cases lacks for its operator's cases to be run: each fixture->repetitions times, with the results
 // compared unless the verdict is bad already. A case that the variant does not take is skipped. While pipelines are
 // gathered, cases add to fixture->wants instead. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
 // vkf__fixture_finish() must follow, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__fixture_init(vkf__fixture *fixture, uint64_t capacity_bytes);
 void vkf__fixture_finish(vkf__fixture *fixture);
+
+// Runs so many drawn cases, until one is wrong. Those that are larger than what the device binds are left out. Statuses
+// are those of the cases.
+VKF_MUST_CHECK vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws);
 
 #endif

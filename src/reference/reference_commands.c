@@ -6,8 +6,9 @@
 #include "op/execution.h"
 #include "op/operators.h"
 #include "reference/reference_device.h"
+#include "vk/named_function.h"
 
-typedef enum command_kind { DISPATCH, COPY, FILL, UPDATE, TIMESTAMP, EXECUTE } command_kind;
+typedef enum command_kind { DISPATCH, FOREIGN, COPY, FILL, UPDATE, TIMESTAMP, EXECUTE } command_kind;
 
 typedef struct command {
     command_kind kind;
@@ -227,10 +228,51 @@ static VKAPI_ATTR void VKAPI_CALL record_reset(VkCommandBuffer handle, VkQueryPo
     (void)handle, (void)queries, (void)first, (void)count;
 }
 
-// Dispatches are told by record_reference() alone, and there is no query but of time.
-static VKAPI_ATTR void VKAPI_CALL record_what_is_not_used(void)
+// A program that records into this device's command buffers by itself has no shader to run: what it dispatches is not
+// done, and its submission says so.
+
+static VKAPI_ATTR void VKAPI_CALL record_pipeline(VkCommandBuffer handle, VkPipelineBindPoint point,
+                                                  VkPipeline pipeline)
 {
-    abort();
+    (void)handle, (void)point, (void)pipeline;
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_sets(VkCommandBuffer handle, VkPipelineBindPoint point,
+                                              VkPipelineLayout layout, uint32_t first, uint32_t count,
+                                              const VkDescriptorSet *sets, uint32_t offset_count,
+                                              const uint32_t *offsets)
+{
+    (void)handle, (void)point, (void)layout, (void)first, (void)count, (void)sets, (void)offset_count, (void)offsets;
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_constants(VkCommandBuffer handle, VkPipelineLayout layout,
+                                                   VkShaderStageFlags stages, uint32_t offset, uint32_t size,
+                                                   const void *values)
+{
+    (void)handle, (void)layout, (void)stages, (void)offset, (void)size, (void)values;
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_dispatch(VkCommandBuffer handle, uint32_t x, uint32_t y, uint32_t z)
+{
+    (void)x, (void)y, (void)z;
+    add(handle, &(command){.kind = FOREIGN});
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_indirect(VkCommandBuffer handle, VkBuffer grid, VkDeviceSize offset)
+{
+    (void)grid, (void)offset;
+    add(handle, &(command){.kind = FOREIGN});
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_query_begin(VkCommandBuffer handle, VkQueryPool queries, uint32_t query,
+                                                     VkQueryControlFlags flags)
+{
+    (void)handle, (void)queries, (void)query, (void)flags;
+}
+
+static VKAPI_ATTR void VKAPI_CALL record_query_end(VkCommandBuffer handle, VkQueryPool queries, uint32_t query)
+{
+    (void)handle, (void)queries, (void)query;
 }
 
 // ---- running
@@ -281,6 +323,8 @@ static VkResult run_command(const command *c)
     switch (c->kind) {
     case DISPATCH:
         return run_dispatch(c->dispatch);
+    case FOREIGN:
+        return VK_ERROR_UNKNOWN;
     case TIMESTAMP:
         VKF_REFERENCE_OBJECT(vkf__reference_queries, c->pool)->ticks[c->query] = (uint64_t)vkf__now_ns();
         return VK_SUCCESS;
@@ -319,33 +363,32 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_wait_idle(VkQueue queue)
 
 PFN_vkVoidFunction vkf__reference_command(const char *name)
 {
-    static const struct {
-        const char *name;
-        PFN_vkVoidFunction function;
-    } functions[] = {
-#define FUNCTION(name, function) {name, (PFN_vkVoidFunction)(function)}
-        FUNCTION("vkQueueSubmit", submit),
-        FUNCTION("vkQueueWaitIdle", queue_wait_idle),
-        FUNCTION("vkCreateCommandPool", create_pool),
-        FUNCTION("vkDestroyCommandPool", destroy_pool),
-        FUNCTION("vkResetCommandPool", reset_pool),
-        FUNCTION("vkAllocateCommandBuffers", allocate_buffers),
-        FUNCTION("vkFreeCommandBuffers", free_buffers),
-        FUNCTION("vkBeginCommandBuffer", begin_buffer),
-        FUNCTION("vkEndCommandBuffer", end_buffer),
-        FUNCTION("vkResetCommandBuffer", reset_buffer),
-        FUNCTION(VKF_RECORD_REFERENCE, record_reference),
-        FUNCTION("vkCmdCopyBuffer", record_copy),
-        FUNCTION("vkCmdFillBuffer", record_fill),
-        FUNCTION("vkCmdUpdateBuffer", record_update),
-        FUNCTION("vkCmdWriteTimestamp", record_timestamp),
-        FUNCTION("vkCmdExecuteCommands", record_execute),
-        FUNCTION("vkCmdPipelineBarrier", record_barrier),
-        FUNCTION("vkCmdResetQueryPool", record_reset),
-#undef FUNCTION
+    static const vkf__named_function functions[] = {
+        VKF_NAMED_FUNCTION("vkQueueSubmit", submit),
+        VKF_NAMED_FUNCTION("vkQueueWaitIdle", queue_wait_idle),
+        VKF_NAMED_FUNCTION("vkCreateCommandPool", create_pool),
+        VKF_NAMED_FUNCTION("vkDestroyCommandPool", destroy_pool),
+        VKF_NAMED_FUNCTION("vkResetCommandPool", reset_pool),
+        VKF_NAMED_FUNCTION("vkAllocateCommandBuffers", allocate_buffers),
+        VKF_NAMED_FUNCTION("vkFreeCommandBuffers", free_buffers),
+        VKF_NAMED_FUNCTION("vkBeginCommandBuffer", begin_buffer),
+        VKF_NAMED_FUNCTION("vkEndCommandBuffer", end_buffer),
+        VKF_NAMED_FUNCTION("vkResetCommandBuffer", reset_buffer),
+        VKF_NAMED_FUNCTION(VKF_RECORD_REFERENCE, record_reference),
+        VKF_NAMED_FUNCTION("vkCmdCopyBuffer", record_copy),
+        VKF_NAMED_FUNCTION("vkCmdFillBuffer", record_fill),
+        VKF_NAMED_FUNCTION("vkCmdUpdateBuffer", record_update),
+        VKF_NAMED_FUNCTION("vkCmdWriteTimestamp", record_timestamp),
+        VKF_NAMED_FUNCTION("vkCmdExecuteCommands", record_execute),
+        VKF_NAMED_FUNCTION("vkCmdPipelineBarrier", record_barrier),
+        VKF_NAMED_FUNCTION("vkCmdResetQueryPool", record_reset),
+        VKF_NAMED_FUNCTION("vkCmdBindPipeline", record_pipeline),
+        VKF_NAMED_FUNCTION("vkCmdBindDescriptorSets", record_sets),
+        VKF_NAMED_FUNCTION("vkCmdPushConstants", record_constants),
+        VKF_NAMED_FUNCTION("vkCmdDispatch", record_dispatch),
+        VKF_NAMED_FUNCTION("vkCmdDispatchIndirect", record_indirect),
+        VKF_NAMED_FUNCTION("vkCmdBeginQuery", record_query_begin),
+        VKF_NAMED_FUNCTION("vkCmdEndQuery", record_query_end),
     };
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return functions[i].function;
-    return strncmp(name, "vkCmd", 5) == 0 ? (PFN_vkVoidFunction)record_what_is_not_used : NULL;
+    return VKF_FIND_FUNCTION(functions, name);
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "vk/described.h"
+#include "vk/named_function.h"
 
-#define HEAP_BYTES (UINT64_C(1) << 36)
+#define HEAP_BYTES (UINT64_C(1) << 36) // of addresses; what the host does not have ends in OUT_OF_DEVICE_MEMORY
 #define ALIGNMENT 64u
 
 typedef struct instance {
@@ -285,62 +286,43 @@ static VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t family, ui
     *out = (VkQueue)(void *)device;
 }
 
-typedef struct named_function {
-    const char *name;
-    PFN_vkVoidFunction function;
-} named_function;
-
-#define FUNCTION(name, function)             \
-    {                                        \
-        name, (PFN_vkVoidFunction)(function) \
-    }
-
-static PFN_vkVoidFunction find(const named_function *list, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return list[i].function;
-    return NULL;
-}
-
-#define FIND(list, name) find(list, sizeof(list) / sizeof(list)[0], name)
-
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char *name)
 {
-#define PLAIN_FUNCTION(what, info) FUNCTION("vkCreate" #what, create_##what),
-#define FREED_FUNCTION(what) FUNCTION("vkDestroy" #what, destroy_##what),
-    static const named_function functions[] = {
-        PLAIN_OBJECTS(PLAIN_FUNCTION) FREED_OBJECTS(FREED_FUNCTION) FUNCTION("vkDestroyDevice", destroy_device),
-        FUNCTION("vkDeviceWaitIdle", wait_idle),
-        FUNCTION("vkGetDeviceQueue", get_queue),
-        FUNCTION("vkAllocateMemory", allocate_memory),
-        FUNCTION("vkFreeMemory", free_memory),
-        FUNCTION("vkMapMemory", map_memory),
-        FUNCTION("vkUnmapMemory", unmap_memory),
-        FUNCTION("vkFlushMappedMemoryRanges", keep_ranges),
-        FUNCTION("vkInvalidateMappedMemoryRanges", keep_ranges),
-        FUNCTION("vkCreateBuffer", create_buffer),
-        FUNCTION("vkGetBufferMemoryRequirements", get_requirements),
-        FUNCTION("vkGetBufferMemoryRequirements2", get_requirements2),
-        FUNCTION("vkBindBufferMemory", bind_memory),
-        FUNCTION("vkCreateFence", create_fence),
-        FUNCTION("vkResetFences", reset_fences),
-        FUNCTION("vkGetFenceStatus", get_fence_status),
-        FUNCTION("vkWaitForFences", wait_for_fences),
-        FUNCTION("vkCreateQueryPool", create_query_pool),
-        FUNCTION("vkGetQueryPoolResults", get_query_results),
-        FUNCTION("vkCreateComputePipelines", create_pipelines),
-        FUNCTION("vkGetPipelineCacheData", get_cache_data),
-        FUNCTION("vkMergePipelineCaches", merge_caches),
-        FUNCTION("vkAllocateDescriptorSets", allocate_sets),
-        FUNCTION("vkFreeDescriptorSets", free_sets),
-        FUNCTION("vkResetDescriptorPool", reset_sets),
-        FUNCTION("vkUpdateDescriptorSets", update_sets),
+#define PLAIN_FUNCTION(what, info) VKF_NAMED_FUNCTION("vkCreate" #what, create_##what),
+#define FREED_FUNCTION(what) VKF_NAMED_FUNCTION("vkDestroy" #what, destroy_##what),
+    static const vkf__named_function functions[] = {
+        PLAIN_OBJECTS(PLAIN_FUNCTION) FREED_OBJECTS(FREED_FUNCTION)
+            VKF_NAMED_FUNCTION("vkDestroyDevice", destroy_device),
+        VKF_NAMED_FUNCTION("vkDeviceWaitIdle", wait_idle),
+        VKF_NAMED_FUNCTION("vkGetDeviceQueue", get_queue),
+        VKF_NAMED_FUNCTION("vkAllocateMemory", allocate_memory),
+        VKF_NAMED_FUNCTION("vkFreeMemory", free_memory),
+        VKF_NAMED_FUNCTION("vkMapMemory", map_memory),
+        VKF_NAMED_FUNCTION("vkUnmapMemory", unmap_memory),
+        VKF_NAMED_FUNCTION("vkFlushMappedMemoryRanges", keep_ranges),
+        VKF_NAMED_FUNCTION("vkInvalidateMappedMemoryRanges", keep_ranges),
+        VKF_NAMED_FUNCTION("vkCreateBuffer", create_buffer),
+        VKF_NAMED_FUNCTION("vkGetBufferMemoryRequirements", get_requirements),
+        VKF_NAMED_FUNCTION("vkGetBufferMemoryRequirements2", get_requirements2),
+        VKF_NAMED_FUNCTION("vkBindBufferMemory", bind_memory),
+        VKF_NAMED_FUNCTION("vkCreateFence", create_fence),
+        VKF_NAMED_FUNCTION("vkResetFences", reset_fences),
+        VKF_NAMED_FUNCTION("vkGetFenceStatus", get_fence_status),
+        VKF_NAMED_FUNCTION("vkWaitForFences", wait_for_fences),
+        VKF_NAMED_FUNCTION("vkCreateQueryPool", create_query_pool),
+        VKF_NAMED_FUNCTION("vkGetQueryPoolResults", get_query_results),
+        VKF_NAMED_FUNCTION("vkCreateComputePipelines", create_pipelines),
+        VKF_NAMED_FUNCTION("vkGetPipelineCacheData", get_cache_data),
+        VKF_NAMED_FUNCTION("vkMergePipelineCaches", merge_caches),
+        VKF_NAMED_FUNCTION("vkAllocateDescriptorSets", allocate_sets),
+        VKF_NAMED_FUNCTION("vkFreeDescriptorSets", free_sets),
+        VKF_NAMED_FUNCTION("vkResetDescriptorPool", reset_sets),
+        VKF_NAMED_FUNCTION("vkUpdateDescriptorSets", update_sets),
     };
 #undef PLAIN_FUNCTION
 #undef FREED_FUNCTION
     (void)device;
-    PFN_vkVoidFunction function = FIND(functions, name);
+    PFN_vkVoidFunction function = VKF_FIND_FUNCTION(functions, name);
     return function ? function : vkf__reference_command(name);
 }
 
@@ -440,17 +422,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL enumerate_devices(VkInstance handle, uint3
 
 vkf_void_function vkf__reference_get_proc(void *handle, const char *name)
 {
-    static const named_function functions[] = {
-        FUNCTION("vkEnumerateInstanceVersion", enumerate_version),
-        FUNCTION("vkEnumerateInstanceExtensionProperties", enumerate_extensions),
-        FUNCTION("vkEnumerateInstanceLayerProperties", enumerate_layers),
-        FUNCTION("vkCreateInstance", create_instance),
-        FUNCTION("vkDestroyInstance", destroy_instance),
-        FUNCTION("vkEnumeratePhysicalDevices", enumerate_devices),
-        FUNCTION("vkCreateDevice", create_device),
-        FUNCTION("vkGetDeviceProcAddr", get_device_proc),
+    static const vkf__named_function functions[] = {
+        VKF_NAMED_FUNCTION("vkEnumerateInstanceVersion", enumerate_version),
+        VKF_NAMED_FUNCTION("vkEnumerateInstanceExtensionProperties", enumerate_extensions),
+        VKF_NAMED_FUNCTION("vkEnumerateInstanceLayerProperties", enumerate_layers),
+        VKF_NAMED_FUNCTION("vkCreateInstance", create_instance),
+        VKF_NAMED_FUNCTION("vkDestroyInstance", destroy_instance),
+        VKF_NAMED_FUNCTION("vkEnumeratePhysicalDevices", enumerate_devices),
+        VKF_NAMED_FUNCTION("vkCreateDevice", create_device),
+        VKF_NAMED_FUNCTION("vkGetDeviceProcAddr", get_device_proc),
     };
     (void)handle;
-    PFN_vkVoidFunction function = FIND(functions, name);
+    PFN_vkVoidFunction function = VKF_FIND_FUNCTION(functions, name);
     return (vkf_void_function)(function ? function : vkf__described_function(name));
 }

@@ -14,7 +14,7 @@ vkf_void_function vkf__reference_get_proc(void *instance, const char *name);
 // Memory that a program sees wherever it lies.
 typedef struct vkf__reference_memory {
     uint64_t size_bytes;
-    uint8_t bytes[];
+    _Alignas(16) uint8_t bytes[]; // as calloc() aligns
 } vkf__reference_memory;
 
 typedef struct vkf__reference_buffer {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "vk/named_function.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 // X(kind, number of values, name, path in vkf__described): the members of structures. A member has one name wherever it
@@ -442,25 +444,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL list_flexible(VkPhysicalDevice device, uin
 
 PFN_vkVoidFunction vkf__described_function(const char *name)
 {
-    static const struct {
-        const char *name;
-        PFN_vkVoidFunction function;
-    } functions[] = {
-#define FUNCTION(name, function) {name, (PFN_vkVoidFunction)(function)}
-        FUNCTION("vkEnumerateDeviceExtensionProperties", list_extensions),
-        FUNCTION("vkGetPhysicalDeviceProperties", get_properties),
-        FUNCTION("vkGetPhysicalDeviceProperties2", get_properties2),
-        FUNCTION("vkGetPhysicalDeviceFeatures2", get_features2),
-        FUNCTION("vkGetPhysicalDeviceMemoryProperties2", get_memory),
-        FUNCTION("vkGetPhysicalDeviceQueueFamilyProperties", list_families),
-        FUNCTION("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", list_shapes),
-        FUNCTION("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", list_flexible),
-#undef FUNCTION
+    static const vkf__named_function functions[] = {
+        VKF_NAMED_FUNCTION("vkEnumerateDeviceExtensionProperties", list_extensions),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceProperties", get_properties),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceProperties2", get_properties2),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceFeatures2", get_features2),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceMemoryProperties2", get_memory),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceQueueFamilyProperties", list_families),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", list_shapes),
+        VKF_NAMED_FUNCTION("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", list_flexible),
     };
-    for (size_t i = 0; i < COUNT(functions); i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return functions[i].function;
-    return NULL;
+    return VKF_FIND_FUNCTION(functions, name);
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, const char *name)
@@ -471,16 +465,13 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, co
 
 vkf_status vkf__described_caps(const vkf__described *described, vkf__caps *out_caps)
 {
-    const vkf__instance instance = {
+    vkf__instance instance = {
         .host = described->host,
         .get_proc = get_proc,
         .api_version = VK_API_VERSION_1_3, // as of an instance that is made here
-        .vkEnumerateDeviceExtensionProperties = list_extensions,
-        .vkGetPhysicalDeviceProperties = get_properties,
-        .vkGetPhysicalDeviceProperties2 = get_properties2,
-        .vkGetPhysicalDeviceFeatures2 = get_features2,
-        .vkGetPhysicalDeviceMemoryProperties2 = get_memory,
-        .vkGetPhysicalDeviceQueueFamilyProperties = list_families,
     };
+#define LOAD_FUNCTION(name) instance.name = (PFN_##name)vkf__described_function(#name);
+    VKF_INSTANCE_FUNCTIONS(LOAD_FUNCTION)
+#undef LOAD_FUNCTION
     return vkf__caps_read(&instance, (VkPhysicalDevice)(uintptr_t)described, true, out_caps);
 }

@@ -9,8 +9,6 @@
 #include "prove/self_test_fixture.h"
 #include "support/tried_config.h"
 
-#define CASE_BYTES ((uint64_t)16 << 20)
-
 // Each of their cases takes a compilation of seconds. They have other tests besides.
 static bool is_slow(vkf__op op)
 {
@@ -30,18 +28,16 @@ static void run_draws(vkf_test_gpu *gpu, const vkf__variant *variant, uint32_t *
 {
     vkf__fixture fixture = {
         .context = gpu->context,
-        .cases = {.variant = variant, .draw = true, .random = gpu->seed + 1},
+        .cases = {.variant = variant, .random = gpu->seed + 1},
         .verdict = VKF_VERDICT_PASSED,
         .repetitions = 2,
     };
     fixture.context->self_test_budget_ns = UINT64_MAX / 8; // nothing is slow here
-    assert_int_equal(vkf__fixture_init(&fixture, CASE_BYTES), VKF_OK);
-    for (uint32_t i = 0; i < draws_of(variant->kernel) && fixture.verdict == VKF_VERDICT_PASSED; i++) {
-        const vkf_status status = vkf__operator(variant->kernel->op)->cases(&fixture.cases);
-        if (status != VKF_OK && status != VKF_ERROR_TOO_LARGE)
-            fail_msg("%s/%s: %s, seed %llu", variant->kernel->name, variant->config->name, vkf_status_text(status),
-                     (unsigned long long)gpu->seed);
-    }
+    assert_int_equal(vkf__fixture_init(&fixture, VKF_FIXTURE_BYTES), VKF_OK);
+    const vkf_status status = vkf__fixture_draw(&fixture, draws_of(variant->kernel));
+    if (status != VKF_OK)
+        fail_msg("%s/%s: %s, seed %llu", variant->kernel->name, variant->config->name, vkf_status_text(status),
+                 (unsigned long long)gpu->seed);
     vkf__fixture_finish(&fixture);
     *out_taken += fixture.cases.taken;
     if (fixture.verdict != VKF_VERDICT_PASSED)
