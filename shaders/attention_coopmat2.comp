@@ -143,7 +143,7 @@ void mask_scores(key_range range)
                             subgroup_row(own) + f / KEY_FRAGMENTS * FRAGMENT_N, range.end, range.masked);
 }
 
-// Of a number and NaN either: then the row becomes NaN, whatever its maximum.
+// Either of a number and NaN: the row becomes NaN then, whatever its maximum.
 float larger_of(const in float a, const in float b)
 {
     return max(a, b);

@@ -415,7 +415,7 @@ void join_sums()
     }
 }
 
-// Of the rows from `begin` on each slot of a subgroup shares one.
+// Each slot of a subgroup shares one of the rows from `begin` on.
 void share_sums(uint begin)
 {
     uint own = gl_SubgroupInvocationID / LANES, first = (own * gl_NumSubgroups + gl_SubgroupID) * V_QUADS;
@@ -429,7 +429,7 @@ void share_sums(uint begin)
     }
 }
 
-// Of a row, what all subgroups have for a column.
+// What all subgroups have for a column of a row.
 struct column {
     float value;
     float maximum;
@@ -480,7 +480,7 @@ void store_part(work w, uint r, uint col, column all)
     }
 }
 
-// Of rows begin to end - 1, which are shared.
+// Stores rows begin to end - 1, which are shared.
 void store_rows(work w, uint begin, uint end)
 {
     for (uint at = gl_LocalInvocationID.x; at < (end - begin) * V_HEAD_DIM; at += LOCAL_SIZE) {

@@ -141,7 +141,7 @@ void measure_row(uint row, uint label)
     if (lane == 0)
         label_logit = load_logit(label);
     vec2 whole = merge_partials(scan_row());
-    // Of a logit that is NaN or +inf, or of -inf alone. Some devices have a logarithm of NaN.
+    // A logit is NaN or +inf, or all are -inf. Some devices have a logarithm of NaN.
     if (is_nan(whole.y) || whole.y == 0.0) {
         settle_row(row, nan_value());
         return;

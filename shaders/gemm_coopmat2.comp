@@ -90,7 +90,7 @@ struct tile_place {
     uint d_first;
 };
 
-// Of b; panels end with zeros.
+// The columns that b is stored with; panels end with zeros.
 uint stored_columns()
 {
     const uint whole = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL;

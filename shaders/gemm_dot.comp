@@ -149,7 +149,7 @@ void add_blocks(uint count, uint a_first, uint a_row, uint rows, uint tile, uint
     }
 }
 
-// Of the k that is multiplied. With alpha 0 it is none, which gives 0, whatever a and b hold.
+// The blocks of k that are multiplied: none with alpha 0, which gives 0, whatever a and b hold.
 uint block_count()
 {
     return p.alpha != 0.0 ? p.k / DEPTH : 0;

@@ -67,8 +67,8 @@ const uint A_QUADS = TILE_M * BLOCKS * A_BLOCK_QUADS;
 const uint A_STEPS = STEPS_OF(A_QUADS);
 uvec4 a_fetched[A_STEPS]; // by this invocation
 
-// Of a quad of the tile of a: its row, its block and its number in that. Steps that an invocation does not have are its
-// last ones: they load what is there, but store nothing.
+// Where a quad of the tile of a lies: its row, its block and its number in that. Steps that an invocation does not have
+// are its last ones: they load what is there, but store nothing.
 uvec3 a_place(uint step)
 {
     uint i = A_QUADS % LOCAL_SIZE == 0 ? step_number(step) : min(step_number(step), A_QUADS - 1);
@@ -106,7 +106,7 @@ const uint B_STEPS = STEPS_OF(B_HALVES);
 uvec4 b_words[B_STEPS]; // of q4 two
 uint b_head_words[B_STEPS];
 
-// Of half a block: its column, its block and which half it is.
+// Where half a block lies: its column, its block and which half it is.
 uvec3 b_place(uint step)
 {
     uint i = B_HALVES % LOCAL_SIZE == 0 ? step_number(step) : min(step_number(step), B_HALVES - 1);

@@ -38,7 +38,7 @@ bool accumulate;
 
 #define FOR_OWN(i) [[unroll]] for (uint i = 0; i < EACH; ++i)
 
-// Of the invocation's columns, with zeros beyond the row:
+// The invocation's columns, with zeros beyond the row:
 float weights[VKF_NORM_GRADIENTS_MOST_EACH];
 float weight_sums[VKF_NORM_GRADIENTS_MOST_EACH];
 float bias_sums[VKF_NORM_GRADIENTS_MOST_EACH];

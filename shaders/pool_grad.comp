@@ -31,7 +31,7 @@ uint length_of(uint b)
     return uint(clamp(lengths_load(b), 0, int(p.len)));
 }
 
-// Of the largest among the positions p.first .. end of one column.
+// The position of the largest among p.first .. end of one column.
 uint largest_position(uint at, uint end)
 {
     uint best = p.first;

@@ -22,7 +22,7 @@ const uint UNROLL = 8;
 
 shared float partial[LOCAL_SIZE];
 
-// Of the invocation's elements in [begin, end).
+// The sum of the invocation's elements in [begin, end).
 float own_sum(uint begin, uint end)
 {
     float sum = 0.0;

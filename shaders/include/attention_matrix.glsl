@@ -110,7 +110,7 @@ void keep_keys()
     }
 }
 
-// Of pair i: which keys of the step, in pairs, and which chunk of them. Lanes that follow each other read along rows,
+// Which keys of the step pair i has, in pairs, and which chunk of them. Lanes that follow each other read along rows,
 // four of which they write into one line.
 uvec2 keys_and_chunk(uint i)
 {

@@ -16,7 +16,7 @@ struct row_view {
     mask_view mask;
 };
 
-// Of a key head.
+// The rows of queries that share a key head.
 uint row_count()
 {
     return p.q_len * (p.heads / p.kv_heads);

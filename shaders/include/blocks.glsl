@@ -41,7 +41,7 @@ float blocks_lowering(uint i)
     return BLOCKS_Q8 || i == 7 ? 1.0 : 1.0 / float(1u << 4u * i);
 }
 
-// Of two columns, from the word in which their heads lie.
+// The scales of two columns, from the word in which their heads lie.
 vec2 blocks_scales(uint word)
 {
     return unpackHalf2x16(BLOCKS_Q8 ? word : word & 0xfff0fff0u);

@@ -76,7 +76,7 @@ void keep_value(uint key, uint c, uvec4 made)
         v_kept[(v_offset + v_first + key * p.v_row) / VECTOR + vector] = made;
 }
 
-// Of a key that is fresh or not.
+// The value of a key that is fresh or not.
 uvec4 fetch_any_value(work w, uint key, uint c)
 {
     return FRESH == 0 || key < p.fresh_first ? fetch_value(key, c) : make_value(w, key, c);

@@ -2,7 +2,7 @@
 #ifndef VKF_NORM_GRADIENT_GLSL
 #define VKF_NORM_GRADIENT_GLSL
 
-// Of a row, whose elements are given by their distances from a centre near their mean:
+// A row, whose elements are given by their distances from a centre near their mean.
 struct norm_row {
     float shift; // of the mean from the centre
     float inverse_deviation;

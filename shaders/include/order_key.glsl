@@ -18,7 +18,7 @@ uint order_key(float value)
     return bits == magnitude ? bits | 0x80000000u : ~bits;
 }
 
-// Of two pairs of a key and an index; of equal keys the lower index.
+// The larger of two pairs of a key and an index; of equal keys the lower index.
 uvec2 better(uvec2 a, uvec2 b)
 {
     return b.x > a.x || (b.x == a.x && b.y < a.y) ? b : a;

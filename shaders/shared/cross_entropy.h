@@ -17,7 +17,7 @@
 #define VKF_CROSS_ENTROPY_SPEC_HAS_GRADIENT 1
 #define VKF_CROSS_ENTROPY_SPEC_COUNT 2
 
-// Of the columns of a row, which invocations take in steps of eight each.
+// The most columns of a row, which invocations take in steps of eight each.
 #define VKF_CROSS_ENTROPY_MOST_COLS (1u << 24)
 
 struct vkf_cross_entropy_params {

@@ -32,7 +32,7 @@
 #define VKF_SAMPLE_BIN_GROUPS 16 // of as many bins each; no workgroup is smaller
 #define VKF_SAMPLE_UNROLL 4      // columns of an invocation per iteration
 
-// Of sample_parts.comp. Workgroups would wait for each other to add to few bins, so there are more of them.
+// The bins of sample_parts.comp. Workgroups would wait for each other to add to few bins, so there are more of them.
 #define VKF_SAMPLE_PARTS_BINS 2048
 #define VKF_SAMPLE_PARTS_BIN_GROUPS 64
 #define VKF_SAMPLE_ROUNDS 3 // in which a threshold is found, by a digit of the rank each
@@ -62,7 +62,7 @@ struct vkf_sample_params {
     vkf_f32 top_p;
     vkf_f32 min_p;
     vkf_f32 repetition_penalty;
-    // Of sample_parts.comp:
+    // What sample_parts.comp takes besides:
     vkf_u32 phase;
     vkf_u32 previous;  // the phase that ran before it
     vkf_u32 parts;     // of a row; at most VKF_SAMPLE_PARTS_BINS. 0 in sample.comp

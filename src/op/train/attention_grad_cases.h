@@ -5,8 +5,8 @@
 #include "op/op_info.h"
 #include "shared/attention_grad.h"
 
-// Of what a dispatch gives, a VKF_ATTENTION_GRAD_*: whether it is on the way forward, and whether the rows of its own
-// are keys.
+// What `gives`, a VKF_ATTENTION_GRAD_*, says: whether the dispatch is on the way forward, and whether the rows of its
+// own are keys.
 static inline bool vkf__attention_grad_trains(uint32_t gives)
 {
     return gives < VKF_ATTENTION_GRAD_QUERY;

@@ -121,7 +121,7 @@ void sweep_sessions(const vkf::Context &context, const std::string &pretrained)
     EXPECT(rows.size() == 2 && rows[0].ids.size() == 2 && rows[1].ids.size() == 2);
 }
 
-// Of a batch that the trainer takes, with an array that has not the length that it stands beside.
+// Gives the trainer a batch that it takes, but for one array, which has not the length that it stands beside.
 void sweep_batches(vkf::Trainer &trainer, const vkf::TrainBatch &good)
 {
     using Rows = vkf::TrainBatch::Rows;

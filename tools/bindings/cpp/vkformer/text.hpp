@@ -195,7 +195,7 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
         run(args, std::move(progress));
         return embeddings;
     }
-    // Of an embedder with `head`; as embed() otherwise.
+    // What the head of an embedder with `head` says; as embed() otherwise.
     std::vector<Prediction> predict(span<const std::string_view> texts, vkf_embed_args args = {},
                                     ProgressFunction progress = {})
     {
@@ -290,7 +290,7 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
     {
         return vkf_generator_context(get());
     }
-    // Of `args`, prompts, count and outputs are set here, and with `on_text` its callback.
+    // The prompts, count and outputs of `args` are set here, and with `on_text` its callback.
     std::vector<Continuation> generate(span<const std::string_view> prompts, vkf_generator_args args = {},
                                        TextFunction on_text = {})
     {

@@ -141,7 +141,7 @@ class Trainer : public detail::Handle<vkf_trainer, vkf_trainer_destroy>
             all.push_back(parameter);
         return all;
     }
-    // Of the parameter parameters()[index].
+    // The gradient of parameters()[index].
     std::vector<float> gradient(const TrainBatch &batch, std::uint32_t index)
     {
         const detail::PaddedBatch padded(batch, config_, ignored_label_);

@@ -32,7 +32,7 @@ pub struct EmbedderOptions {
     pub quantization: Quantization,
     /// Texts that run together; 0: 8.
     pub max_batch: u32,
-    /// Of a text, special ones counted; 0: as the model's files say.
+    /// The most tokens of a text, special ones counted; 0: as the model's files say.
     pub max_tokens: u32,
     /// The model's head runs, too: see [`Embedder::predict`].
     pub head: bool,

@@ -57,7 +57,7 @@ c_enum! {
         BoolAttend = VKF_MASK_BOOL_ATTEND,
         /// F32, added to the scaled score.
         Additive = VKF_MASK_ADDITIVE,
-        /// Of keys alone: I32, the number of keys of each row.
+        /// I32, the number of keys of each row; masks keys alone.
         Lengths = VKF_MASK_LENGTHS,
     }
 }
@@ -95,7 +95,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Of layers that attend to themselves.
+    /// The sizes of layers that attend to themselves.
     pub fn new(batch: u32, len: u32) -> Sizes {
         Sizes { batch, query_len: len, key_len: len }
     }
@@ -190,7 +190,7 @@ pub struct Attention<'a> {
     pub mask: AttentionMask,
     pub fully_masked: FullyMasked,
     pub params: AttentionWeights<'a>,
-    /// Of activations: F32 or F16.
+    /// The type of activations: F32 or F16.
     pub dtype: Dtype,
     pub max_sizes: Sizes,
 }
@@ -263,17 +263,17 @@ pub struct TransformerLayer<'a> {
     /// 0: PyTorch's 1e-5.
     pub layer_norm_eps: f32,
     pub self_attention: AttentionWeights<'a>,
-    /// Of decoder layers.
+    /// Decoder layers alone have it.
     pub cross_attention: AttentionWeights<'a>,
     pub feed_forward: FeedForwardWeights<'a>,
     pub norm1: NormWeights<'a>,
     pub norm2: NormWeights<'a>,
-    /// Of decoder layers.
+    /// Decoder layers alone have it.
     pub norm3: NormWeights<'a>,
     pub self_mask: AttentionMask,
     pub cross_mask: AttentionMask,
     pub fully_masked: FullyMasked,
-    /// Of activations: F32 or F16.
+    /// The type of activations: F32 or F16.
     pub dtype: Dtype,
     pub max_sizes: Sizes,
 }

@@ -29,7 +29,7 @@ impl Swept {
         assert!(error.message().contains(names), "{}, {}: {}", name, way, error);
     }
 
-    /// Of what takes any number of elements: `found` gives the number of results.
+    /// A function that takes any number of elements: `found` gives the number of results.
     fn counted(&mut self, name: &str, mut found: impl FnMut(usize) -> usize) {
         self.0.insert(name.to_string());
         for count in 0..=TEXTS.len() {
