@@ -88,8 +88,6 @@ static bool head_mean_output(const vkf__dispatched *dispatched, vkf__extent *out
     return true;
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
-
 static vkf_status emit_copy(vkf__work *work, const void *args)
 {
     return vkf__emit_copy(work, args);
@@ -173,7 +171,7 @@ const vkf__op_info vkf__op_copy = {
     .emit = emit_copy,
     .reference = copy_reference,
     .cases = copy_cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
 };
 
 const vkf__op_info vkf__op_head_mean = {
@@ -183,5 +181,5 @@ const vkf__op_info vkf__op_head_mean = {
     .emit = emit_head_mean,
     .reference = head_mean_reference,
     .cases = head_mean_cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
 };

@@ -96,8 +96,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_embed(work, args);
@@ -183,6 +181,6 @@ const vkf__op_info vkf__op_embed = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
     .usual = {{VKF_EMBED_SPEC_HAS_POSITIONS, 1}},
 };

@@ -204,8 +204,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
-
 static vkf_status reference(const vkf__execution *e)
 {
     const struct vkf_gemm_reduce_params *p = e->params;
@@ -232,6 +230,6 @@ const vkf__op_info vkf__op_gemm_reduce = {
     .account = account,
     .output = output,
     .reference = reference,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
     .sums_parts = true,
 };

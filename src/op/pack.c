@@ -141,8 +141,6 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return vkf__account_elementwise(p->count, 0, x, x);
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
-
 // An emission whose panels lie in an operand of the caller's.
 typedef struct pack_case {
     vkf__pack_args args;
@@ -186,5 +184,5 @@ const vkf__op_info vkf__op_pack = {
     .emit = emit_case,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
 };

@@ -37,8 +37,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_permute(work, args);
@@ -80,5 +78,5 @@ const vkf__op_info vkf__op_permute = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any_ahead),
 };

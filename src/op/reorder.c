@@ -85,9 +85,6 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return (vkf__account){.bytes_read = moved, .bytes_written = moved};
 }
 
-// No pipeline is made ahead, because only beam search asks for one.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_reorder(work, args);
@@ -143,5 +140,5 @@ const vkf__op_info vkf__op_reorder = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
 };

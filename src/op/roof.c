@@ -57,24 +57,21 @@ vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
     return vkf__work_dispatch(work, &dispatch);
 }
 
-// These kernels measure the device. Their pipelines are not made ahead, and their work is not part of a model's
-// account.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
+// These kernels measure the device: their work is not part of a model's account.
 const vkf__op_info vkf__op_roof_copy = {
     .params_bytes = sizeof(struct vkf_roof_copy_params),
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_ROOF_COPY_SPEC_EACH, VECTORS_EACH}},
 };
 
 const vkf__op_info vkf__op_roof_read = {
     .params_bytes = sizeof(struct vkf_roof_copy_params),
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_ROOF_COPY_SPEC_EACH, VECTORS_EACH}},
 };
 
 const vkf__op_info vkf__op_roof_fma = {
     .params_bytes = sizeof(struct vkf_roof_fma_params),
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_ROOF_FMA_SPEC_CHAINS, 4}},
 };

@@ -4,6 +4,9 @@
 #include "op/pack.h"
 #include "shared/gemm.h"
 
+const vkf__typical_problem vkf__typical_any[1] = {{.label = "any", .problem = {.m = 1u << 16}}};
+const vkf__typical_problem vkf__typical_any_ahead[1] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
 const vkf__typical_problem vkf__typical_rows[VKF_TYPICAL_ROWS] = {
     {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
     {.problem = {.m = 512, .n = 256}, .ahead = true},

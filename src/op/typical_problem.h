@@ -18,6 +18,10 @@ typedef struct vkf__typical_problem {
 vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
                                       const vkf_dtype *types);
 
+// The typical problem of operators for which all are alike, but for their size. No pipeline is made ahead where only a
+// layer tells which activation it needs, and where only training, beam search or a measurement asks for one.
+extern const vkf__typical_problem vkf__typical_any[1], vkf__typical_any_ahead[1];
+
 // The typical problems of operators whose rows are as long as a model is wide.
 #define VKF_TYPICAL_ROWS 4
 extern const vkf__typical_problem vkf__typical_rows[VKF_TYPICAL_ROWS];

@@ -46,9 +46,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// No pipeline is made ahead, because only a layer tells which activation it needs.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_activation_grad(work, args);
@@ -97,6 +94,6 @@ const vkf__op_info vkf__op_activation_grad = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_ACTIVATION_GRAD_SPEC_ACTIVATION, VKF_SHADER_ACTIVATION_GELU_ERF}},
 };

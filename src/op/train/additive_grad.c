@@ -137,9 +137,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// No pipeline is made ahead, because only training asks for it.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_additive_grad(work, args);
@@ -244,5 +241,5 @@ const vkf__op_info vkf__op_additive_grad = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
 };

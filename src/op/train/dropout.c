@@ -67,9 +67,6 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// No pipeline is made ahead, because only training asks for it.
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
 static vkf_status emit(vkf__work *work, const void *args)
 {
     return vkf__emit_dropout(work, args);
@@ -123,6 +120,6 @@ const vkf__op_info vkf__op_dropout = {
     .emit = emit,
     .reference = reference,
     .cases = cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_DROPOUT_SPEC_HAS_RESIDUAL, 1}},
 };

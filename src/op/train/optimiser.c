@@ -119,8 +119,6 @@ static bool sgd_output(const vkf__dispatched *dispatched, vkf__extent *out_exten
     return true;
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
-
 static vkf_status adam_emit(vkf__work *work, const void *args)
 {
     return vkf__emit_adam(work, args);
@@ -257,7 +255,7 @@ const vkf__op_info vkf__op_adam = {
     .emit = adam_emit,
     .reference = adam_reference,
     .cases = adam_cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
 };
 
 const vkf__op_info vkf__op_sgd = {
@@ -267,6 +265,6 @@ const vkf__op_info vkf__op_sgd = {
     .emit = sgd_emit,
     .reference = sgd_reference,
     .cases = sgd_cases,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_any),
     .usual = {{VKF_SGD_SPEC_HAS_MOMENTUM, 1}},
 };
