@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/elements.h"
+#include "base/hash.h"
 #include "base/size.h"
 #include "op/execution.h"
+#include "op/operators.h"
 
 vkf_status vkf__cases_init(vkf__cases *cases, uint64_t capacity_bytes)
 {
@@ -25,6 +27,18 @@ void vkf__cases_finish(vkf__cases *cases)
 {
     vkf__free(cases->host, cases->image);
     cases->image = NULL;
+}
+
+void vkf__cases_seed(vkf__cases *cases, uint64_t seed)
+{
+    const vkf__variant *variant = cases->variant;
+    seed = vkf__hash(VKF_HASH_SEED ^ seed, variant->kernel->name, strlen(variant->kernel->name));
+    cases->random = vkf__hash(seed, variant->config->name, strlen(variant->config->name));
+}
+
+vkf__emit_fn vkf__case_emitter(const vkf__cases *cases, const vkf__case *c)
+{
+    return c->emit ? c->emit : vkf__operator(cases->variant->kernel->op)->emit;
 }
 
 void vkf__cases_clear(vkf__cases *cases)

@@ -47,6 +47,10 @@ struct vkf__cases {
 // Makes the image; all else is set by the caller. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__cases_init(vkf__cases *cases, uint64_t capacity_bytes);
 void vkf__cases_finish(vkf__cases *cases);
+// Begins draws that each kernel and config has for itself.
+void vkf__cases_seed(vkf__cases *cases, uint64_t seed);
+// The operator's emitter, or the case's own.
+vkf__emit_fn vkf__case_emitter(const vkf__cases *cases, const vkf__case *c);
 // Forgets the operands of the last case.
 void vkf__cases_clear(vkf__cases *cases);
 

@@ -60,11 +60,6 @@ typedef struct trial {
     uint8_t *got;
 } trial;
 
-static vkf__emit_fn emitter_of(const vkf__fixture *fixture, const vkf__case *c)
-{
-    return c->emit ? c->emit : vkf__operator(fixture->cases.variant->kernel->op)->emit;
-}
-
 static vkf_status expect(vkf__fixture *fixture, const vkf__case *c, vkf__host_run *out_run)
 {
     vkf__cases *cases = &fixture->cases;
@@ -76,7 +71,7 @@ static vkf_status expect(vkf__fixture *fixture, const vkf__case *c, vkf__host_ru
         .image_bytes = cases->used_bytes,
     };
     memcpy(fixture->expected, cases->image, cases->used_bytes);
-    return vkf__host_run_emit(out_run, emitter_of(fixture, c), c->args);
+    return vkf__host_run_emit(out_run, vkf__case_emitter(&fixture->cases, c), c->args);
 }
 
 // What an expected value is taken to be at least, when the tolerance is found.
@@ -221,7 +216,7 @@ static vkf_status look_at(vkf__fixture *fixture, const vkf__case *c, bool *out_w
     vkf__work work;
     vkf__work_init(&work, fixture->context, "trial");
     work.trial = fixture->cases.variant;
-    vkf_status status = vkf__work_plan(&work, emitter_of(fixture, c), c->args);
+    vkf_status status = vkf__work_plan(&work, vkf__case_emitter(&fixture->cases, c), c->args);
     *out_wanted = status == VKF_OK && has_constants(fixture, &work.plan);
     if (*out_wanted && fixture->gathering) {
         fixture->cases.taken++;
@@ -249,7 +244,8 @@ static vkf_status run_case(vkf__cases *cases, const vkf__case *c)
         if (!wanted || fixture->gathering)
             return VKF_OK;
     }
-    status = vkf__trial_init(&on_device, fixture->context, fixture->cases.variant, emitter_of(fixture, c), c->args);
+    status = vkf__trial_init(&on_device, fixture->context, fixture->cases.variant,
+                             vkf__case_emitter(&fixture->cases, c), c->args);
     if (status == VKF_ERROR_UNSUPPORTED || vkf__pipelines_refused(&fixture->context->pipelines, status)) {
         // The driver has said why.
         condemn(fixture, VKF_VERDICT_UNCOMPILED, c->shape, vkf_status_text(status));
@@ -293,10 +289,13 @@ vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws)
 {
     const vkf__op_cases_fn run = vkf__operator(fixture->cases.variant->kernel->op)->cases;
     vkf_status status = VKF_OK;
+    const uint32_t taken = fixture->cases.taken;
     fixture->cases.draw = true;
-    for (uint32_t i = 0; i < draws && status == VKF_OK && fixture->verdict == VKF_VERDICT_PASSED; i++) {
+    for (uint32_t i = 0; i < draws || (i < VKF_FIXTURE_TRIES * draws && fixture->cases.taken == taken); i++) {
         status = run(&fixture->cases);
         status = status == VKF_ERROR_TOO_LARGE ? VKF_OK : status;
+        if (status != VKF_OK || fixture->verdict != VKF_VERDICT_PASSED)
+            break;
     }
     return status;
 }

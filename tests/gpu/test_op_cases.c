@@ -28,10 +28,11 @@ static void run_draws(vkf_test_gpu *gpu, const vkf__variant *variant, uint32_t *
 {
     vkf__fixture fixture = {
         .context = gpu->context,
-        .cases = {.variant = variant, .random = gpu->seed + 1},
+        .cases = {.variant = variant},
         .verdict = VKF_VERDICT_PASSED,
         .repetitions = 2,
     };
+    vkf__cases_seed(&fixture.cases, gpu->seed);
     fixture.context->self_test_budget_ns = UINT64_MAX / 8; // nothing is slow here
     assert_int_equal(vkf__fixture_init(&fixture, VKF_FIXTURE_BYTES), VKF_OK);
     const vkf_status status = vkf__fixture_draw(&fixture, draws_of(variant->kernel));

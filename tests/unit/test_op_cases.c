@@ -187,7 +187,7 @@ static vkf_status execute(vkf__cases *cases, const vkf__case *c, uint8_t *image,
                          .change = hook,
                          .user = n};
     memcpy(image, cases->image, cases->used_bytes);
-    return vkf__host_run_emit(&run, c->emit ? c->emit : vkf__operator(cases->variant->kernel->op)->emit, c->args);
+    return vkf__host_run_emit(&run, vkf__case_emitter(cases, c), c->args);
 }
 
 static bool is_only_deeper(const vkf__case *c)

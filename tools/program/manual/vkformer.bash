@@ -126,7 +126,7 @@ _vkformer() {
             ;;
         eval) words="--cases --draws --seed --output $common --out --fully-masked --only --unfused --dtype" ;;
         bench)
-            words="gemm gemv attention mha softmax norm permute layer backward model decode train copy fma"
+            words="gemm gemv attention mha softmax norm permute layer backward model decode train copy fma cases"
             for word in "${COMP_WORDS[@]:2}"; do
                 case $word in
                 gemm) words="$measuring --m --n --k --weights --transpose-b" ;;
@@ -145,6 +145,7 @@ _vkformer() {
                 train) words="$measuring $model --details" ;;
                 copy) words="$measuring --mib" ;;
                 fma) words="$measuring --invocations --rounds --chains" ;;
+                cases) words="$common --draws --seed --repetitions --warmup --output" ;;
                 *) continue ;;
                 esac
                 break

@@ -6,6 +6,7 @@
 
 #include "command/commands.h"
 #include "command/nearest_name.h"
+#include "lab/bench/bench_cases.h"
 #include "lab/bench/bench_watch.h"
 #include "measure/measured_roofs.h"
 #include "output/visible_text.h"
@@ -26,6 +27,7 @@ static void print_help(FILE *out)
         vkf_bench_forms_text(&benchmarks[i]->extents, forms, sizeof forms);
         vkf_print_on(out, "  %-10s %s%s%s\n", benchmarks[i]->name, benchmarks[i]->summary, forms[0] ? ": " : "", forms);
     }
+    fputs("  cases      every kernel of an operator, on the operator's own cases: OPERATOR\n", out);
     fputs("\nvkformer bench BENCHMARK --help describes a benchmark and its options. All have\n\n", out);
     vkf_bench_print_common_help(out);
 }
@@ -111,6 +113,11 @@ int vkf_cmd_bench(int argc, char **argv)
         return VKF_EXIT_DONE;
     }
     vkf_nearest_name nearest = {.word = argv[1]};
+    vkf_nearest_name_offer(&nearest, "cases");
+    if (strcmp(argv[1], "cases") == 0) {
+        argv[1] = "vkformer bench cases";
+        return vkf_cmd_bench_cases(argc - 1, argv + 1);
+    }
     for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
         vkf_nearest_name_offer(&nearest, benchmarks[i]->name);
         if (strcmp(argv[1], benchmarks[i]->name) != 0)
