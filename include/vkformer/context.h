@@ -20,17 +20,17 @@ typedef enum vkf_device_type {
 
 // Limited capabilities: a device is treated as if it could do no more than the profile says, so that every fallback
 // can be exercised on any machine.
-typedef enum vkf_profile {
-    VKF_PROFILE_FULL = 0,              // what the device really has
-    VKF_PROFILE_ANDROID_BASELINE_2022, // Vulkan 1.1, 128 invocations, 16 KiB shared, 4 storage buffers, no fp16
-    VKF_PROFILE_ANDROID_2025,          // VP_ANDROID_15_minimums-like
-    VKF_PROFILE_ROADMAP_2026,          // VP_KHR_roadmap_2026-like
-    VKF_PROFILE_COUNT
-} vkf_profile;
+typedef enum vkf_caps_profile {
+    VKF_CAPS_PROFILE_FULL = 0,              // what the device really has
+    VKF_CAPS_PROFILE_ANDROID_BASELINE_2022, // Vulkan 1.1, 128 invocations, 16 KiB shared, 4 storage buffers, no fp16
+    VKF_CAPS_PROFILE_ANDROID_2025,          // VP_ANDROID_15_minimums-like
+    VKF_CAPS_PROFILE_ROADMAP_2026,          // VP_KHR_roadmap_2026-like
+    VKF_CAPS_PROFILE_COUNT
+} vkf_caps_profile;
 
-VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-2022"; never NULL
+VKF_API const char *vkf_caps_profile_name(vkf_caps_profile profile); // "android-baseline-2022"; never NULL
 // False when no profile has that name.
-VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
+VKF_API bool vkf_caps_profile_from_name(const char *name, vkf_caps_profile *out_profile);
 
 // How exactly products are computed. Each value permits what those before it do. Up to VKF_PRECISION_F16 all sums are
 // in float32. Operands that are stored in 16 bits are multiplied as they are. One rounding does not depend on the
@@ -114,7 +114,7 @@ struct vkf_device_description; // <vkformer/plan.h>
 
 typedef struct vkf_context_desc {
     vkf_device_choice device;
-    vkf_profile profile;
+    vkf_caps_profile profile;
     // Single features or limits to mask on top of the profile: "shaderFloat16" switches a feature off,
     // "maxComputeWorkGroupInvocations=64" lowers a limit. Names are Vulkan's own.
     const char *const *masks;
@@ -228,6 +228,9 @@ typedef struct vkf_device_info {
     uint32_t heap_count;
     uint64_t heap_size_bytes[VKF_MAX_MEMORY_HEAPS];
     bool heap_device_local[VKF_MAX_MEMORY_HEAPS];
+    bool integer_dot_accelerated; // of 8-bit integers, packed in words
+    bool cooperative_matrix;      // VK_KHR_cooperative_matrix
+    bool flexible_matrix;         // VK_NV_cooperative_matrix2: workgroups' matrices, tensor addressing and block loads
 } vkf_device_info;
 
 // Lists the devices that the descriptor's loader shows; `desc` may be NULL. Its choice of a device is ignored.

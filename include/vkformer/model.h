@@ -290,6 +290,11 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const 
 // asks for is planned then.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc,
                                                     vkf_memory_plan *out_plan);
+// What vkf_model_get_config() and vkf_model_get_precision() will say of the model that vkf_model_load() makes; reads
+// headers only, as vkf_model_plan() does. `out_precision` may be NULL. Statuses: as vkf_model_load().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan_config(vkf_context *context, const vkf_model_desc *desc,
+                                                           vkf_model_config *out_config,
+                                                           vkf_model_precision *out_precision);
 VKF_API void vkf_model_destroy(vkf_model **model);
 VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
 // The precision that the model was loaded with, which AUTO has become. F32 for NULL.

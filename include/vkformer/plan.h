@@ -55,6 +55,8 @@ typedef struct vkf_planned_dispatch {
     bool half_sums;                          // it sums short runs of products in f16
     bool after_barrier;                      // a barrier stands before it: it begins when what ran before has ended
     double flops, bytes_read, bytes_written; // as in vkf_dispatch_profile
+    // What a workgroup asks for at once, and then waits for: the part of its operands that one step of its loop reads.
+    double step_bytes;
 } vkf_planned_dispatch;
 
 // The pointers are valid during the call. It must not call functions of the context.

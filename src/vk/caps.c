@@ -277,6 +277,9 @@ void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_
         .timestamps = caps->timestamps,
         .unified_memory = vkf__traits_of(caps).unified_memory,
         .heap_count = caps->memory.memoryHeapCount,
+        .integer_dot_accelerated = caps->integer_dot_accelerated,
+        .cooperative_matrix = caps->matrix.cooperative_matrix,
+        .flexible_matrix = caps->matrix.workgroup_scope && caps->matrix.tensor_addressing && caps->matrix.block_loads,
     };
     copy_text(info.name, caps->name);
     copy_text(info.driver_name, caps->driver_name);

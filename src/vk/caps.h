@@ -106,11 +106,11 @@ uint32_t vkf__caps_queue_family(const vkf__queue_family *families, uint32_t coun
 // Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Values are only ever
 // lowered. Pure. INVALID_ARGUMENT for an unknown name, a value that is not a number, a limit without a value, or a
 // feature with one.
-VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
+VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_caps_profile profile,
                                           const char *const *masks, uint32_t mask_count);
 
 // Whether cooperative matrices may be left after vkf__caps_limit() with the same arguments. Pure.
-bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uint32_t mask_count);
+bool vkf__caps_keeps_matrices(vkf_caps_profile profile, const char *const *masks, uint32_t mask_count);
 
 // Leaves of the caps what a described device has, too: features that both have, and the lesser limits. The size of
 // subgroups stays the device's own. Pure.

@@ -23,8 +23,8 @@ typedef struct profile_row {
     bool matrix; // cooperative matrices and all features that belong to them
 } profile_row;
 
-static const profile_row profiles[VKF_PROFILE_COUNT] = {
-    [VKF_PROFILE_FULL] =
+static const profile_row profiles[VKF_CAPS_PROFILE_COUNT] = {
+    [VKF_CAPS_PROFILE_FULL] =
         {
             .name = "full",
             .api_version = UINT32_MAX,
@@ -37,7 +37,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
                     .matrix = true,
         },
     // VP_ANDROID_vulkan_profile_2022 (formerly VP_ANDROID_baseline_2022), which builds on that of 2021.
-    [VKF_PROFILE_ANDROID_BASELINE_2022] =
+    [VKF_CAPS_PROFILE_ANDROID_BASELINE_2022] =
         {
             .name = "android-baseline-2022",
             .api_version = VK_API_VERSION_1_1,
@@ -59,7 +59,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
         },
     // VP_ANDROID_15_requirements, with workgroup sizes and the uniform range of VP_ANDROID_vulkan_profile_2025. Buffer
     // device addresses and integer dot products come with Vulkan 1.3, which does not say what is accelerated.
-    [VKF_PROFILE_ANDROID_2025] =
+    [VKF_CAPS_PROFILE_ANDROID_2025] =
         {
             .name = "android-2025",
             .api_version = VK_API_VERSION_1_3,
@@ -90,7 +90,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .subgroup_size = UINT32_MAX,
         },
     // VP_KHR_roadmap_2026 with what it inherits from the roadmaps of 2024 and 2022 and from Vulkan 1.4.
-    [VKF_PROFILE_ROADMAP_2026] =
+    [VKF_CAPS_PROFILE_ROADMAP_2026] =
         {
             .name = "roadmap-2026",
             .api_version = VK_MAKE_API_VERSION(0, 1, 4, 0),
@@ -123,16 +123,16 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
         },
 };
 
-const char *vkf_profile_name(vkf_profile profile)
+const char *vkf_caps_profile_name(vkf_caps_profile profile)
 {
-    return (unsigned)profile < VKF_PROFILE_COUNT ? profiles[profile].name : "unknown";
+    return (unsigned)profile < VKF_CAPS_PROFILE_COUNT ? profiles[profile].name : "unknown";
 }
 
-bool vkf_profile_from_name(const char *name, vkf_profile *out_profile)
+bool vkf_caps_profile_from_name(const char *name, vkf_caps_profile *out_profile)
 {
-    for (int i = 0; name && out_profile && i < VKF_PROFILE_COUNT; i++) {
+    for (int i = 0; name && out_profile && i < VKF_CAPS_PROFILE_COUNT; i++) {
         if (strcmp(profiles[i].name, name) == 0) {
-            *out_profile = (vkf_profile)i;
+            *out_profile = (vkf_caps_profile)i;
             return true;
         }
     }
@@ -220,13 +220,13 @@ static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char 
 #undef LIST
 }
 
-vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile, const char *const *masks,
+vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_caps_profile profile, const char *const *masks,
                            uint32_t mask_count)
 {
     vkf__caps limited = *caps;
-    if ((unsigned)profile >= VKF_PROFILE_COUNT)
+    if ((unsigned)profile >= VKF_CAPS_PROFILE_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "profile %d does not exist: take one below %d", (int)profile,
-                         (int)VKF_PROFILE_COUNT);
+                         (int)VKF_CAPS_PROFILE_COUNT);
     if (mask_count > 0 && !masks)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "mask_count is %u, but masks is NULL", mask_count);
     apply_profile(&limited, &profiles[profile]);
@@ -243,12 +243,12 @@ vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile p
     return VKF_OK;
 }
 
-bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uint32_t mask_count)
+bool vkf__caps_keeps_matrices(vkf_caps_profile profile, const char *const *masks, uint32_t mask_count)
 {
     bool masked = false;
     for (uint32_t i = 0; masks && i < mask_count; i++)
         masked = masked || (masks[i] && strcmp(masks[i], "cooperativeMatrix") == 0);
-    return !masked && (unsigned)profile < VKF_PROFILE_COUNT && profiles[profile].matrix;
+    return !masked && (unsigned)profile < VKF_CAPS_PROFILE_COUNT && profiles[profile].matrix;
 }
 
 static bool same_shape(const vkf__matrix_shape *a, const vkf__matrix_shape *b)

@@ -72,7 +72,7 @@ static void test_profile_limits_the_device(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_device_info info = info_of(gpu);
-    if (gpu->profile == VKF_PROFILE_ANDROID_BASELINE_2022) {
+    if (gpu->profile == VKF_CAPS_PROFILE_ANDROID_BASELINE_2022) {
         assert_true(info.max_workgroup_invocations <= 128 && info.max_shared_memory_bytes <= 16384);
         assert_true(info.max_storage_buffers <= 4 && !info.storage_16bit && !info.shader_float16);
     }
@@ -132,7 +132,7 @@ static void test_bad_masks_and_profiles(void **state)
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
         assert_refused((vkf_context_desc){.masks = &masks[i], .mask_count = 1}, VKF_ERROR_INVALID_ARGUMENT, "mask");
     assert_refused((vkf_context_desc){.mask_count = 1}, VKF_ERROR_INVALID_ARGUMENT, "mask");
-    assert_refused((vkf_context_desc){.profile = VKF_PROFILE_COUNT}, VKF_ERROR_INVALID_ARGUMENT, "profile");
+    assert_refused((vkf_context_desc){.profile = VKF_CAPS_PROFILE_COUNT}, VKF_ERROR_INVALID_ARGUMENT, "profile");
 }
 
 static void test_device_below_the_floor(void **state)

@@ -115,14 +115,14 @@ static void close_gpu(gpu_fixture *gpu)
 
 static const vkf__plan_wishes wishes = {.timestamps = true, .executable_info = true};
 
-static void make_plan(const gpu_fixture *gpu, vkf_profile profile, vkf__device_plan *out_plan)
+static void make_plan(const gpu_fixture *gpu, vkf_caps_profile profile, vkf__device_plan *out_plan)
 {
     vkf__caps caps = gpu->caps;
     assert_int_equal(vkf__caps_limit(&gpu->host, &caps, profile, NULL, 0), VKF_OK);
     assert_int_equal(vkf__device_plan_make(&gpu->host, &caps, &wishes, out_plan), VKF_OK);
 }
 
-static void open_device(gpu_fixture *gpu, vkf_profile profile, vkf__device *device)
+static void open_device(gpu_fixture *gpu, vkf_caps_profile profile, vkf__device *device)
 {
     vkf__device_plan plan;
     make_plan(gpu, profile, &plan);
@@ -231,11 +231,11 @@ static void test_caps_read_is_plausible(void **state)
 
 static void run_every_profile(layers wanted)
 {
-    for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+    for (int profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
         gpu_fixture gpu;
         vkf__device device;
         open_gpu(&gpu, wanted);
-        open_device(&gpu, (vkf_profile)profile, &device);
+        open_device(&gpu, (vkf_caps_profile)profile, &device);
         assert_true(device.owned);
         assert_non_null(device.queue);
         assert_false(device.lost);
@@ -269,7 +269,7 @@ static void test_validation_is_heard(void **state)
     VkBuffer buffer = VK_NULL_HANDLE;
     (void)state;
     open_gpu(&gpu, WITH_LAYERS);
-    open_device(&gpu, VKF_PROFILE_FULL, &device);
+    open_device(&gpu, VKF_CAPS_PROFILE_FULL, &device);
     assert_int_equal(gpu.complaints, 0);
     if (device.vk.vkCreateBuffer(device.handle, &nothing, NULL, &buffer) == VK_SUCCESS)
         device.vk.vkDestroyBuffer(device.handle, buffer, NULL);
@@ -287,7 +287,7 @@ static void test_synchronisation_validation_is_heard(void **state)
     small_job job = {0};
     (void)state;
     open_gpu(&gpu, WITH_LAYERS);
-    open_device(&gpu, VKF_PROFILE_FULL, &device);
+    open_device(&gpu, VKF_CAPS_PROFILE_FULL, &device);
     begin_job(&device, 64, &job);
     device.vk.vkCmdFillBuffer(job.commands, job.buffer, 0, 64, 1);
     device.vk.vkCmdFillBuffer(job.commands, job.buffer, 0, 64, 2); // no barrier between the two
@@ -334,7 +334,7 @@ static void test_device_init_external(void **state)
     int locks[2] = {0, 0};
     (void)state;
     open_gpu(&gpu, LAYERS_IF_THERE);
-    open_device(&gpu, VKF_PROFILE_FULL, &owner);
+    open_device(&gpu, VKF_CAPS_PROFILE_FULL, &owner);
     {
         const vkf_external_device external = external_from(&owner, locks); // need not outlive the call
         assert_int_equal(vkf__device_plan_make_external(&gpu.host, &gpu.caps, &wishes, &external, &plan), VKF_OK);
@@ -378,7 +378,7 @@ static void test_device_init_external_refused(void **state)
     int locks[2] = {0, 0};
     (void)state;
     open_gpu(&gpu, WITHOUT_LAYERS);
-    open_device(&gpu, VKF_PROFILE_FULL, &owner);
+    open_device(&gpu, VKF_CAPS_PROFILE_FULL, &owner);
     vkf_external_device external = external_from(&owner, locks);
     external.device = VK_NULL_HANDLE;
     assert_external_refused(&gpu, &external, "device is NULL");
@@ -415,7 +415,7 @@ static void test_device_status_remembers_lost(void **state)
     vkf__device device;
     (void)state;
     open_gpu(&gpu, WITHOUT_LAYERS);
-    open_device(&gpu, VKF_PROFILE_FULL, &device);
+    open_device(&gpu, VKF_CAPS_PROFILE_FULL, &device);
     assert_int_equal(vkf__device_status(&device, VK_SUCCESS, "here"), VKF_OK);
     assert_int_equal(vkf__device_status(&device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "here"),
                      VKF_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -444,7 +444,7 @@ static void test_device_init_missing_function(void **state)
     vkf__device device;
     (void)state;
     open_gpu(&gpu, LAYERS_IF_THERE);
-    make_plan(&gpu, VKF_PROFILE_FULL, &plan);
+    make_plan(&gpu, VKF_CAPS_PROFILE_FULL, &plan);
     real_device_proc = gpu.instance.vkGetDeviceProcAddr;
     gpu.instance.vkGetDeviceProcAddr = proc_without_dispatch;
     assert_int_equal(vkf__device_init(&device, &gpu.instance, gpu.physical, &plan), VKF_ERROR_VULKAN);
@@ -462,7 +462,7 @@ static void test_device_init_feature_refused(void **state)
     vkf__device device;
     (void)state;
     open_gpu(&gpu, WITHOUT_LAYERS);
-    make_plan(&gpu, VKF_PROFILE_FULL, &plan);
+    make_plan(&gpu, VKF_CAPS_PROFILE_FULL, &plan);
     plan.extensions[plan.extension_count++] = "VK_EXT_there_is_no_such_thing";
     assert_int_equal(vkf__device_init(&device, &gpu.instance, gpu.physical, &plan), VKF_ERROR_UNSUPPORTED);
     assert_null(device.host);

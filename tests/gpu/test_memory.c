@@ -618,7 +618,7 @@ static void test_staging_is_no_larger_than_an_allocation(void **state)
 {
     static const char *const limits[] = {"maxMemoryAllocationSize=500001", "maxBufferSize=500001"};
     enum { BYTES = 122 * 4096 };
-    const vkf_profile profile = vkf_test_gpu_of(state)->profile;
+    const vkf_caps_profile profile = vkf_test_gpu_of(state)->profile;
     for (size_t i = 0; i < 2; i++) {
         const char *const masks[] = {"hostVisibleDeviceMemory", limits[i]};
         vkf_context_desc desc = {.profile = profile, .masks = masks, .mask_count = 2};

@@ -228,7 +228,7 @@ static vkf_context *open_for_attention(vkf_test_gpu *gpu, heard *h, vkf_context_
     if (vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &variant, NULL))
         return context;
     vkf_context_destroy(&context);
-    if (gpu->profile == VKF_PROFILE_FULL)
+    if (gpu->profile == VKF_CAPS_PROFILE_FULL)
         fail_msg("no kernel fuses attention");
     printf("skipped: attention is not fused under this profile\n");
     skip();

@@ -93,7 +93,7 @@ static uint32_t pair_count(const demo *d, vkf_dtype dtype)
     vkf_context_device_info(d->gpu.context, &info);
     if (vkf_test_all())
         return ROWS;
-    if (d->gpu.profile != VKF_PROFILE_FULL || !strstr(info.name, "llvmpipe"))
+    if (d->gpu.profile != VKF_CAPS_PROFILE_FULL || !strstr(info.name, "llvmpipe"))
         return 40;
     return dtype == VKF_DTYPE_F32 ? 300 : 100;
 }

@@ -1,7 +1,6 @@
 // The kernels that products of real models take on described chips.
 #include <string.h>
 
-#include "plan/plan_flight.h"
 #include "plan_lines.h"
 
 // The first product among the dispatches: the operands may be rounded to blocks before, and parts be added up after.
@@ -21,7 +20,7 @@ static void print_product(plan_text *text, const char *chip_name, const plan_sha
     uint32_t count = plan_product(&device, shape, weight, dispatches, 32);
     const vkf_planned_dispatch *d = product_of(dispatches, count);
     double groups = (double)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
-    double cores = device.chip.speed.cores, step = vkf_plan_step_bytes(d);
+    double cores = device.chip.speed.cores, step = d->step_bytes;
     plan_print(text, "  %-10s %s/%s, %u dispatches, parts of k %u, %.0f groups of %u, %.2f a core, %.1f KiB each\n",
                chip_name, d->kernel, d->config, count, d->workgroups[2], groups, d->local_size, groups / cores,
                step / 1024);

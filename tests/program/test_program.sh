@@ -18,7 +18,7 @@ command_line() {
     expect 0 "help" --help
     for command in info run embed rerank inspect profile train eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
         "bench norm" "bench permute" "bench layer" "bench backward" "bench model" "bench decode" "bench train" \
-        "bench copy" "bench fma"; do
+        "bench copy" "bench fma" "bench cases"; do
         # shellcheck disable=SC2086
         expect 0 "$command --help" $command --help
         grep -q -- '--device' "$work/out" || fail "$command --help lists no --device"
@@ -55,6 +55,8 @@ command_line() {
     expect 2 "bench without a benchmark" bench
     expect 2 "unknown benchmark" bench frobnicate
     expect 2 "gemm without sizes" bench gemm
+    expect 2 "cases of nothing" bench cases
+    expect 2 "cases of an unknown operator" bench cases gates
     expect 2 "gemm without a depth" bench gemm --m 8 --n 8
     for number in 0 -1 1.5 1e3 x '' ' 5' '5 ' 0x10 4294967296 99999999999999999999999; do
         expect 2 "gemm --m '$number'" bench gemm --m "$number" --n 8 --k 8
@@ -80,9 +82,9 @@ command_line() {
         expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
     done
     expect 2 "empty variant" info --variant ''
-    expect 2 "variant of no kernel" info --variant gem_tile
-    says "variant of no kernel" "begins with 'gem_tile'; near it are gemm_tile, "
-    expect 2 "variant of no config" eval "$work" --out "$work/results" --variant gemm_tile.f32_f32_f32/smell
+    expect 1 "variant of no kernel" info --variant gem_tile
+    says "variant of no kernel" 'begins with "gem_tile"; near it are gemm_tile, '
+    expect 1 "variant of no config" eval "$work" --out "$work/results" --variant gemm_tile.f32_f32_f32/smell
     says "variant of no config" 'near it are gemm_tile\.f32_f32_f32/small, '
     expect 2 "unknown arithmetic" info --arithmetic half
     expect 2 "run without a model" run

@@ -110,7 +110,7 @@ int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
     memset(gpu, 0, sizeof *gpu);
     gpu->seed = seed ? strtoull(seed, NULL, 0) : 20261120;
     vkf_test_random_init(&gpu->random, gpu->seed);
-    if (profile && !vkf_profile_from_name(profile, &gpu->profile)) {
+    if (profile && !vkf_caps_profile_from_name(profile, &gpu->profile)) {
         fprintf(stderr, "VKF_TEST_PROFILE=%s is no profile\n", profile);
         return -1;
     }
@@ -241,7 +241,7 @@ const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...)
     va_end(args);
     if (used >= 0 && (size_t)used < sizeof gpu->label)
         (void)snprintf(gpu->label + used, sizeof gpu->label - (size_t)used, ", profile %s, seed %llu",
-                       vkf_profile_name(gpu->profile), (unsigned long long)gpu->seed);
+                       vkf_caps_profile_name(gpu->profile), (unsigned long long)gpu->seed);
     return gpu->label;
 }
 

@@ -29,7 +29,7 @@
 
 typedef struct vkf_test_gpu {
     vkf_context *context; // NULL: no device here
-    vkf_profile profile;
+    vkf_caps_profile profile;
     uint64_t seed;
     vkf_test_random random;
     char last_error[1024]; // the newest message of severity ERROR

@@ -96,7 +96,7 @@ bool vkf_test_in_full(vkf_test_gpu *gpu)
 #else
     vkf_device_info device;
     vkf_context_device_info(gpu->context, &device);
-    return gpu->profile == VKF_PROFILE_FULL && strstr(device.name, "llvmpipe");
+    return gpu->profile == VKF_CAPS_PROFILE_FULL && strstr(device.name, "llvmpipe");
 #endif
 }
 

@@ -54,7 +54,7 @@ static void test_barriers_of_a_plan(void **state)
     (void)state;
     const vkf__caps rich[] = {discrete_caps(), integrated_caps(), cpu_caps()};
     for (size_t i = 0; i < sizeof rich / sizeof rich[0]; i++) {
-        for (vkf_profile profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+        for (vkf_caps_profile profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
             vkf__caps caps = rich[i];
             message_record record;
             const vkf__host host = recording_host(&record);

@@ -46,14 +46,14 @@ static void assert_same_values(const vkf__caps *caps, const vkf__caps *expected)
 static void test_profile_name_round_trip(void **state)
 {
     (void)state;
-    for (int i = 0; i < VKF_PROFILE_COUNT; i++) {
-        vkf_profile profile = VKF_PROFILE_COUNT;
-        assert_true(vkf_profile_from_name(vkf_profile_name((vkf_profile)i), &profile));
+    for (int i = 0; i < VKF_CAPS_PROFILE_COUNT; i++) {
+        vkf_caps_profile profile = VKF_CAPS_PROFILE_COUNT;
+        assert_true(vkf_caps_profile_from_name(vkf_caps_profile_name((vkf_caps_profile)i), &profile));
         assert_int_equal(profile, i);
     }
-    assert_string_equal(vkf_profile_name(VKF_PROFILE_ANDROID_BASELINE_2022), "android-baseline-2022");
-    assert_string_equal(vkf_profile_name(VKF_PROFILE_COUNT), "unknown");
-    assert_string_equal(vkf_profile_name((vkf_profile)-1), "unknown");
+    assert_string_equal(vkf_caps_profile_name(VKF_CAPS_PROFILE_ANDROID_BASELINE_2022), "android-baseline-2022");
+    assert_string_equal(vkf_caps_profile_name(VKF_CAPS_PROFILE_COUNT), "unknown");
+    assert_string_equal(vkf_caps_profile_name((vkf_caps_profile)-1), "unknown");
 }
 
 static void test_profile_from_name_unknown(void **state)
@@ -61,9 +61,9 @@ static void test_profile_from_name_unknown(void **state)
     static const char *const names[] = {"", "FULL", "full ", "unknown", "android", NULL};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        vkf_profile profile = VKF_PROFILE_ROADMAP_2026;
-        assert_false(vkf_profile_from_name(names[i], &profile));
-        assert_int_equal(profile, VKF_PROFILE_ROADMAP_2026);
+        vkf_caps_profile profile = VKF_CAPS_PROFILE_ROADMAP_2026;
+        assert_false(vkf_caps_profile_from_name(names[i], &profile));
+        assert_int_equal(profile, VKF_CAPS_PROFILE_ROADMAP_2026);
     }
 }
 
@@ -74,7 +74,7 @@ static void test_caps_limit_full_changes_nothing(void **state)
     vkf__caps caps = discrete_caps();
     const vkf__caps original = caps;
     (void)state;
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, NULL, 0), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, NULL, 0), VKF_OK);
     assert_same_values(&caps, &original);
     assert_int_equal(record.count, 0);
 }
@@ -85,7 +85,7 @@ static void test_caps_limit_android_baseline_2022(void **state)
     vkf__host host = recording_host(&record);
     vkf__caps caps = discrete_caps();
     (void)state;
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_ANDROID_BASELINE_2022, NULL, 0), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_ANDROID_BASELINE_2022, NULL, 0), VKF_OK);
     assert_int_equal(caps.api_version, VK_API_VERSION_1_1);
     assert_int_equal(caps.max_workgroup_invocations, 128);
     assert_int_equal(caps.max_workgroup_size_x, 128);
@@ -108,7 +108,7 @@ static void test_caps_limit_later_profiles(void **state)
     vkf__caps android = discrete_caps();
     vkf__caps roadmap = discrete_caps();
     (void)state;
-    assert_int_equal(vkf__caps_limit(&host, &android, VKF_PROFILE_ANDROID_2025, NULL, 0), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &android, VKF_CAPS_PROFILE_ANDROID_2025, NULL, 0), VKF_OK);
     assert_int_equal(android.max_workgroup_invocations, 256);
     assert_int_equal(android.max_shared_memory_bytes, 16384);
     assert_int_equal(android.max_storage_buffers, 12);
@@ -117,7 +117,7 @@ static void test_caps_limit_later_profiles(void **state)
     assert_true(android.integer_dot && roadmap.integer_dot_accelerated);
     assert_false(android.integer_dot_accelerated);
     assert_false(android.timestamps || android.pipeline_executable_info || android.memory_budget);
-    assert_int_equal(vkf__caps_limit(&host, &roadmap, VKF_PROFILE_ROADMAP_2026, NULL, 0), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &roadmap, VKF_CAPS_PROFILE_ROADMAP_2026, NULL, 0), VKF_OK);
     assert_int_equal(roadmap.max_shared_memory_bytes, 32768);
     assert_int_equal(roadmap.max_storage_buffers, 200);
     assert_int_equal(roadmap.max_push_constant_bytes, 256);
@@ -140,9 +140,9 @@ static void test_caps_limit_profiles_only_lower(void **state)
     const vkf__caps originals[] = {discrete_caps(), integrated_caps(), cpu_caps(), poor};
     (void)state;
     for (size_t i = 0; i < sizeof originals / sizeof originals[0]; i++) {
-        for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+        for (int profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
             vkf__caps caps = originals[i];
-            assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
+            assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)profile, NULL, 0), VKF_OK);
             assert_no_value_higher(&caps, &originals[i]);
             assert_memory_equal(&caps.memory, &originals[i].memory, sizeof caps.memory);
             assert_int_equal(caps.storage_buffer_alignment, originals[i].storage_buffer_alignment);
@@ -155,16 +155,16 @@ static void test_caps_limit_every_feature_mask(void **state)
     message_record record;
     vkf__host host = recording_host(&record);
     (void)state;
-#define MASK(field, vulkan_name, ...)                                                        \
-    {                                                                                        \
-        vkf__caps caps = discrete_caps();                                                    \
-        const char *mask = vulkan_name;                                                      \
-        assert_true(caps.field);                                                             \
-        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK); \
-        assert_false(caps.field);                                                            \
-        caps.field = true;                                                                   \
-        const vkf__caps original = discrete_caps();                                          \
-        assert_same_values(&caps, &original);                                                \
+#define MASK(field, vulkan_name, ...)                                                             \
+    {                                                                                             \
+        vkf__caps caps = discrete_caps();                                                         \
+        const char *mask = vulkan_name;                                                           \
+        assert_true(caps.field);                                                                  \
+        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, &mask, 1), VKF_OK); \
+        assert_false(caps.field);                                                                 \
+        caps.field = true;                                                                        \
+        const vkf__caps original = discrete_caps();                                               \
+        assert_same_values(&caps, &original);                                                     \
     }
     VKF_CAPS_FEATURES(MASK)
 #undef MASK
@@ -177,16 +177,16 @@ static void test_caps_limit_every_matrix_feature_mask(void **state)
     vkf__caps original = discrete_caps();
     add_matrices(&original, 16);
     (void)state;
-#define MASK(field, vulkan_name, ...)                                                        \
-    {                                                                                        \
-        vkf__caps caps = original;                                                           \
-        const char *mask = vulkan_name;                                                      \
-        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK); \
-        assert_false(caps.matrix.field);                                                     \
-        assert_int_equal(caps.matrix.reductions &&caps.matrix.block_loads,                   \
-                         strcmp(mask, "cooperativeMatrixReductions") != 0 &&                 \
-                             strcmp(mask, "cooperativeMatrixBlockLoads") != 0 &&             \
-                             strcmp(mask, "cooperativeMatrix") != 0);                        \
+#define MASK(field, vulkan_name, ...)                                                             \
+    {                                                                                             \
+        vkf__caps caps = original;                                                                \
+        const char *mask = vulkan_name;                                                           \
+        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, &mask, 1), VKF_OK); \
+        assert_false(caps.matrix.field);                                                          \
+        assert_int_equal(caps.matrix.reductions &&caps.matrix.block_loads,                        \
+                         strcmp(mask, "cooperativeMatrixReductions") != 0 &&                      \
+                             strcmp(mask, "cooperativeMatrixBlockLoads") != 0 &&                  \
+                             strcmp(mask, "cooperativeMatrix") != 0);                             \
     }
     VKF_MATRIX_FEATURES(MASK)
 #undef MASK
@@ -198,15 +198,15 @@ static void test_caps_limit_no_matrices_below_full(void **state)
     static const char *const mask = "cooperativeMatrix";
     const vkf__caps_matrix none = {0};
     (void)state;
-    for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+    for (int profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
         message_record record;
         vkf__host host = recording_host(&record);
         vkf__caps caps = discrete_caps();
         add_matrices(&caps, 16);
         const vkf__caps_matrix all = caps.matrix;
-        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
-        assert_memory_equal(&caps.matrix, profile == VKF_PROFILE_FULL ? &all : &none, sizeof none);
-        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, &mask, 1), VKF_OK);
+        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)profile, NULL, 0), VKF_OK);
+        assert_memory_equal(&caps.matrix, profile == VKF_CAPS_PROFILE_FULL ? &all : &none, sizeof none);
+        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)profile, &mask, 1), VKF_OK);
         assert_memory_equal(&caps.matrix, &none, sizeof none);
     }
 }
@@ -216,15 +216,15 @@ static void test_caps_limit_every_limit_mask(void **state)
     message_record record;
     vkf__host host = recording_host(&record);
     (void)state;
-#define MASK(field, vulkan_name, type)                                                       \
-    {                                                                                        \
-        vkf__caps caps = discrete_caps();                                                    \
-        const char *mask = vulkan_name "=7";                                                 \
-        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK); \
-        assert_int_equal(caps.field, 7);                                                     \
-        const vkf__caps original = discrete_caps();                                          \
-        caps.field = original.field;                                                         \
-        assert_same_values(&caps, &original);                                                \
+#define MASK(field, vulkan_name, type)                                                            \
+    {                                                                                             \
+        vkf__caps caps = discrete_caps();                                                         \
+        const char *mask = vulkan_name "=7";                                                      \
+        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, &mask, 1), VKF_OK); \
+        assert_int_equal(caps.field, 7);                                                          \
+        const vkf__caps original = discrete_caps();                                               \
+        caps.field = original.field;                                                              \
+        assert_same_values(&caps, &original);                                                     \
     }
     VKF_CAPS_LIMITS(MASK)
 #undef MASK
@@ -238,7 +238,7 @@ static void test_caps_limit_masks_on_top_of_profile(void **state)
     vkf__host host = recording_host(&record);
     vkf__caps caps = discrete_caps();
     (void)state;
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_ANDROID_2025, masks, 4), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_ANDROID_2025, masks, 4), VKF_OK);
     assert_int_equal(caps.max_workgroup_invocations, 64);
     assert_false(caps.shader_float16);
     assert_true(caps.storage_16bit);
@@ -279,7 +279,7 @@ static void test_caps_limit_bad_mask(void **state)
         vkf__host host = recording_host(&record);
         vkf__caps caps = original;
         const char *const masks[] = {"storageBuffer16BitAccess", rows[i].mask};
-        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, masks, 2), VKF_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, masks, 2), VKF_ERROR_INVALID_ARGUMENT);
         assert_said(&record, rows[i].said);
         assert_same_values(&caps, &original);
     }
@@ -292,10 +292,10 @@ static void test_caps_limit_bad_arguments(void **state)
     vkf__caps caps = discrete_caps();
     const vkf__caps original = caps;
     (void)state;
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_COUNT, NULL, 0), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_COUNT, NULL, 0), VKF_ERROR_INVALID_ARGUMENT);
     assert_said(&record, "profile 4");
-    assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)-1, NULL, 0), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, NULL, 2), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)-1, NULL, 0), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, NULL, 2), VKF_ERROR_INVALID_ARGUMENT);
     assert_said(&record, "masks is NULL");
     assert_same_values(&caps, &original);
 }

@@ -283,9 +283,9 @@ static void test_matrix_shapes_are_not_asked_for(void **state)
     assert_false(driver.asked_for_shapes);
     caps = caps_of(4);
     assert_true(driver.asked_for_shapes && caps.shape_count > 0);
-    assert_true(vkf__caps_keeps_matrices(VKF_PROFILE_FULL, masks, 1));
-    assert_false(vkf__caps_keeps_matrices(VKF_PROFILE_FULL, masks, 2));
-    assert_false(vkf__caps_keeps_matrices(VKF_PROFILE_ANDROID_2025, NULL, 0));
+    assert_true(vkf__caps_keeps_matrices(VKF_CAPS_PROFILE_FULL, masks, 1));
+    assert_false(vkf__caps_keeps_matrices(VKF_CAPS_PROFILE_FULL, masks, 2));
+    assert_false(vkf__caps_keeps_matrices(VKF_CAPS_PROFILE_ANDROID_2025, NULL, 0));
 }
 
 static void test_matrix_find(void **state)

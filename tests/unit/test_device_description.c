@@ -300,10 +300,15 @@ static void test_a_model_is_planned_from_its_config_alone(void **state)
     vkf_device_description *description = open_chip(CHIPS "m2.json");
     vkf_context *context = describe_context(description, NULL);
     vkf_memory_plan plan;
+    vkf_model_config config;
+    vkf_model_precision precision = VKF_MODEL_PRECISION_AUTO;
     uint32_t count = 0;
     (void)state;
     assert_int_equal(vkf_model_plan(context, &model, &plan), VKF_OK);
     assert_int_equal(plan.weights_bytes, UINT64_C(124439808) * 4); // the parameters of GPT-2
+    assert_int_equal(vkf_model_plan_config(context, &model, &config, &precision), VKF_OK);
+    assert_int_equal(config.num_decoder_layers, 12);
+    assert_int_equal(precision, VKF_MODEL_PRECISION_F32);
     assert_int_equal(vkf_model_plan_session(context, &model, &session, &plan), VKF_OK);
     assert_int_equal(vkf_model_plan_dispatches(context, &model, &session, count_dispatch, &count), VKF_OK);
     assert_true(count > 200);
@@ -319,10 +324,16 @@ static void test_a_model_is_planned_from_its_weights_where_they_are(void **state
     vkf_device_description *description = open_chip(CHIPS "m2.json");
     vkf_context *context = describe_context(description, NULL);
     vkf_memory_plan plan;
+    vkf_model_config config;
     (void)state;
     assert_int_equal(vkf_model_plan(context, &with, &plan), VKF_OK);
     assert_true(plan.weights_bytes > 0);
     assert_int_equal(vkf_model_plan(context, &absent, &plan), VKF_ERROR_FILE); // not even a config.json
+    assert_int_equal(vkf_model_plan_config(context, &with, &config, NULL), VKF_OK);
+    assert_int_equal(config.kind, VKF_MODEL_DECODER);
+    config.d_model = 7;
+    assert_int_equal(vkf_model_plan_config(context, &absent, &config, NULL), VKF_ERROR_FILE);
+    assert_int_equal(config.d_model, 7); // untouched
     vkf_context_destroy(&context);
     vkf_device_description_destroy(&description);
 }

@@ -188,13 +188,13 @@ static void test_plan_every_profile_stands_on_the_floor(void **state)
     message_record record;
     vkf__host host = recording_host(&record);
     (void)state;
-    for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+    for (int profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
         vkf__caps caps = discrete_caps();
-        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
+        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)profile, NULL, 0), VKF_OK);
         vkf__device_plan plan = plan_of(&caps, no_wishes);
-        assert_int_equal(plan.enabled.storage_16bit, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
-        assert_int_equal(plan.enabled.shader_float16, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
-        assert_int_equal(plan.enabled.shader_int64, profile == VKF_PROFILE_FULL);
+        assert_int_equal(plan.enabled.storage_16bit, profile != VKF_CAPS_PROFILE_ANDROID_BASELINE_2022);
+        assert_int_equal(plan.enabled.shader_float16, profile != VKF_CAPS_PROFILE_ANDROID_BASELINE_2022);
+        assert_int_equal(plan.enabled.shader_int64, profile == VKF_CAPS_PROFILE_FULL);
         assert_int_equal(plan.caps.max_workgroup_invocations, caps.max_workgroup_invocations);
     }
 }
@@ -420,6 +420,18 @@ static void test_caps_info_mirrors_caps(void **state)
     assert_false(info.heap_device_local[1]);
     assert_memory_equal(info.uuid, caps.device_uuid, VKF_UUID_SIZE);
     assert_int_equal(info.max_storage_buffer_range_bytes, UINT32_MAX);
+    caps.matrix = (vkf__caps_matrix){0};
+    caps.integer_dot_accelerated = false;
+    vkf__caps_info(&caps, 3, &info);
+    assert_false(info.cooperative_matrix || info.flexible_matrix || info.integer_dot_accelerated);
+    caps.integer_dot_accelerated = caps.matrix.cooperative_matrix = true;
+    caps.matrix.workgroup_scope = caps.matrix.tensor_addressing = true;
+    vkf__caps_info(&caps, 3, &info);
+    assert_true(info.cooperative_matrix && info.integer_dot_accelerated);
+    assert_false(info.flexible_matrix); // without block loads
+    caps.matrix.block_loads = true;
+    vkf__caps_info(&caps, 3, &info);
+    assert_true(info.flexible_matrix);
 }
 
 // For shaders that are not the library's, and only from Vulkan 1.2 on, where all of it is in the core.

@@ -501,7 +501,7 @@ static bool any_config_usable(const vkf__caps *caps, const vkf__kernel *row)
     return false;
 }
 
-static vkf__caps limited_caps(vkf_profile profile)
+static vkf__caps limited_caps(vkf_caps_profile profile)
 {
     message_record record;
     vkf__host host = recording_host(&record);
@@ -515,7 +515,7 @@ static vkf__caps limited_caps(vkf_profile profile)
 static void test_registry_rows_run_on_the_baseline(void **state)
 {
     (void)state;
-    const vkf__caps caps = limited_caps(VKF_PROFILE_ANDROID_BASELINE_2022);
+    const vkf__caps caps = limited_caps(VKF_CAPS_PROFILE_ANDROID_BASELINE_2022);
     assert_int_equal(caps.max_shared_memory_bytes, 16384);
     assert_int_equal(caps.max_workgroup_invocations, 128);
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
@@ -543,8 +543,9 @@ static bool has_other_fallback(const vkf__kernel *row)
 static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
 {
     (void)state;
-    const vkf__caps full = limited_caps(VKF_PROFILE_FULL);
-    for (vkf_profile profile = VKF_PROFILE_ANDROID_BASELINE_2022; profile < VKF_PROFILE_COUNT; profile++) {
+    const vkf__caps full = limited_caps(VKF_CAPS_PROFILE_FULL);
+    for (vkf_caps_profile profile = VKF_CAPS_PROFILE_ANDROID_BASELINE_2022; profile < VKF_CAPS_PROFILE_COUNT;
+         profile++) {
         const vkf__caps least = limited_caps(profile);
         for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
             const vkf__kernel *row = vkf__kernel_at(i);
@@ -558,7 +559,7 @@ static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
             for (size_t p = 0; p < 3 && !has_other_fallback(row); p++) {
                 assert_true(selects(&full, row->op, row->types, &problems[p], &variant));
                 if (!selects(&least, row->op, row->types, &problems[p], &variant))
-                    fail_msg("nothing serves the types of %s under %s", row->name, vkf_profile_name(profile));
+                    fail_msg("nothing serves the types of %s under %s", row->name, vkf_caps_profile_name(profile));
             }
         }
     }
@@ -567,7 +568,7 @@ static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
 static void test_registry_fused_layer_norm_has_a_fallback(void **state)
 {
     (void)state;
-    const vkf__caps least = limited_caps(VKF_PROFILE_ANDROID_BASELINE_2022);
+    const vkf__caps least = limited_caps(VKF_CAPS_PROFILE_ANDROID_BASELINE_2022);
     const vkf__problem problem = {.m = 10, .n = 512, .k = 0};
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *row = vkf__kernel_at(i);

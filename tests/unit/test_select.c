@@ -473,11 +473,11 @@ static void test_select_bfloat_parameters_on_every_profile(void **state)
     static const vkf__op of_two[] = {VKF_OP_LAYER_NORM, VKF_OP_EMBED, VKF_OP_COPY};
     message_record record;
     vkf__host host = recording_host(&record);
-    for (unsigned profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+    for (unsigned profile = 0; profile < VKF_CAPS_PROFILE_COUNT; profile++) {
         for (unsigned processor = 0; processor < 2; processor++) {
             vkf__caps caps = processor ? cpu_caps() : discrete_caps();
             vkf__variant variant;
-            assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
+            assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_caps_profile)profile, NULL, 0), VKF_OK);
             const vkf__selector selector = {.caps = &caps};
             for (uint32_t m = 1; m <= 128; m *= 2) {
                 for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++) {

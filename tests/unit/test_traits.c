@@ -225,7 +225,7 @@ static void test_plan_has_the_traits_of_its_caps(void **state)
     add_matrices(&caps, 8);
     assert_int_equal(vkf__device_plan_make(&host, &caps, &none, &plan), VKF_OK);
     assert_true(plan.caps.traits.folds_uniform_loads);
-    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_CAPS_PROFILE_FULL, &mask, 1), VKF_OK);
     assert_int_equal(vkf__device_plan_make(&host, &caps, &none, &plan), VKF_OK);
     assert_true(plan.caps.traits.processor && !plan.caps.traits.folds_uniform_loads);
 }

@@ -24,6 +24,16 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const 
     return vkf_model_plan_sized(context, desc, sizeof *desc, out_plan, sizeof *out_plan);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_config_sized(vkf_context *context, const vkf_model_desc *desc,
+                                                              size_t desc_bytes, vkf_model_config *out_config,
+                                                              vkf_model_precision *out_precision);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan_config(vkf_context *context, const vkf_model_desc *desc,
+                                                           vkf_model_config *out_config,
+                                                           vkf_model_precision *out_precision)
+{
+    return vkf_model_plan_config_sized(context, desc, sizeof *desc, out_config, out_precision);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_create_sized(vkf_model *model, const vkf_session_desc *desc,
                                                            size_t desc_bytes, vkf_session **out_session);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/models/planned_step.h"
 #include "api/models/session_check.h"
 #include "base/sized.h"
 #include "model/session/session.h"
@@ -50,6 +51,7 @@ vkf_planned_dispatch vkf__describe_planned(const vkf__work *work, const vkf__dis
         .bytes_written = account.bytes_written,
     };
     describe_kernel(planned->variant.kernel, &dispatch);
+    dispatch.step_bytes = vkf__planned_step_bytes(planned->variant.config, &dispatch);
     return dispatch;
 }
 

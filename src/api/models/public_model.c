@@ -36,6 +36,23 @@ vkf_status vkf_model_plan_sized(vkf_context *context, const vkf_model_desc *desc
     return VKF_OK;
 }
 
+vkf_status vkf_model_plan_config_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
+                                       vkf_model_config *out_config, vkf_model_precision *out_precision)
+{
+    if (!context || !desc || !out_config)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_model_plan_config"));
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan_config", vkf_model_desc, desc, desc_bytes);
+    vkf_model *shape = NULL;
+    VKF_RETURN_IF_ERROR(vkf__model_check(context, desc, "vkf_model_plan_config"));
+    VKF_RETURN_IF_ERROR(vkf__model_shape(context, desc, &shape));
+    *out_config = shape->config;
+    if (out_precision)
+        *out_precision = shape->precision;
+    vkf_model_destroy(&shape);
+    return VKF_OK;
+}
+
 vkf_status vkf_model_plan_session_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
                                         const vkf_session_desc *session, size_t session_bytes,
                                         vkf_memory_plan *out_plan, size_t plan_bytes)

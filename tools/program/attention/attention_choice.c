@@ -6,7 +6,6 @@
 
 #include "attention/attention_picture.h"
 #include "command/options.h"
-#include "model/family/config.h"
 
 const char *const vkf_attention_kind_names[VKF_ATTENTION_KINDS] = {"cross", "encoder", "decoder"};
 
@@ -82,7 +81,8 @@ uint32_t vkf_attention_layers(const vkf_model_config *config, vkf_attention_kind
 
 uint32_t vkf_attention_heads(const vkf_model_config *config, vkf_attention_kind kind)
 {
-    return vkf__stack_of(config, kind != VKF_ATTENTION_ENCODER).heads;
+    const bool own = kind != VKF_ATTENTION_ENCODER && config->num_decoder_heads > 0;
+    return own ? config->num_decoder_heads : config->num_heads;
 }
 
 uint32_t vkf_attention_choice_kinds(const vkf_attention_choice *choice, const vkf_model_config *config)

@@ -12,7 +12,6 @@
 #include "command/cache_dir.h"
 #include "command/described_device.h"
 #include "command/session_context.h"
-#include "kernel/variant_name.h"
 #include "output/visible_text.h"
 
 static const char *severity_name(vkf_severity severity)
@@ -244,15 +243,15 @@ static bool take_device(const vkf_option *option, const char *text, void *common
     return true;
 }
 
-static bool parse_profile(const char *text, vkf_profile *out_profile)
+static bool parse_profile(const char *text, vkf_caps_profile *out_profile)
 {
-    if (vkf_profile_from_name(text, out_profile))
+    if (vkf_caps_profile_from_name(text, out_profile))
         return true;
     char names[256] = "";
     size_t length = 0;
-    for (int p = 0; p < VKF_PROFILE_COUNT && length < sizeof names; p++)
+    for (int p = 0; p < VKF_CAPS_PROFILE_COUNT && length < sizeof names; p++)
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", p ? ", " : "",
-                                   vkf_profile_name((vkf_profile)p));
+                                   vkf_caps_profile_name((vkf_caps_profile)p));
     vkf_print_error("--caps: there is no profile '%.200s'; there are %s, and files of the Vulkan Profiles schema", text,
                     names);
     return false;
@@ -300,12 +299,6 @@ static bool take_variant(const vkf_option *option, const char *text, void *commo
     (void)option;
     if (*text == '\0') {
         vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
-        return false;
-    }
-    if (!vkf__variants_named(text).any) {
-        char near[512];
-        vkf__variant_near(text, near, sizeof near);
-        vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
         return false;
     }
     ((vkf_common_options *)common)->variant = text;

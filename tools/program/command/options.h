@@ -20,7 +20,7 @@ struct vkf_dump;
 typedef struct vkf_common_options {
     vkf_device_choice device;
     bool device_given;
-    vkf_profile profile;
+    vkf_caps_profile profile;
     vkf_device_description *limits; // of --caps FILE; NULL: none
     const char **masks;
     uint32_t mask_count;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "kernel/context.h"
 #include "plan/plan_peer.h"
 
 enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de };
@@ -20,20 +19,19 @@ bool vkf_plan_peer_knows(const vkf_model_config *config, vkf_model_precision pre
 }
 
 // It leaves the matrices of Intel's drivers alone but for the newest chips, of which none is described here.
-static vkf_peer_product product_of(const vkf__caps *caps, bool blocks)
+static vkf_peer_product product_of(const vkf_device_info *device, bool blocks)
 {
-    const vkf__caps_matrix *matrix = &caps->matrix;
-    if (matrix->workgroup_scope && matrix->tensor_addressing && matrix->block_loads)
+    if (device->flexible_matrix)
         return VKF_PEER_MATRIX2;
-    if (matrix->cooperative_matrix && caps->vendor_id != INTEL)
+    if (device->cooperative_matrix && device->vendor_id != INTEL)
         return VKF_PEER_MATRIX;
-    return blocks && caps->integer_dot_accelerated ? VKF_PEER_DOT : VKF_PEER_HALF;
+    return blocks && device->integer_dot_accelerated ? VKF_PEER_DOT : VKF_PEER_HALF;
 }
 
 // From which depth on a row is rounded to q8_1 for a product with q4_0.
-static double quantized_depth(const vkf__caps *caps)
+static double quantized_depth(const vkf_device_info *device)
 {
-    switch (caps->vendor_id) {
+    switch (device->vendor_id) {
     case NVIDIA:
         return 4097;
     case AMD:
@@ -63,19 +61,18 @@ static void set_weights(vkf_peer_run *run, vkf_quantization quantization)
     run->logits_bytes = q4 ? Q6_K_BYTES : run->weight_bytes;
 }
 
-void vkf_plan_beside_ggml(vkf_context *context, const vkf_model_config *config, vkf_quantization quantization,
-                          vkf_plan_report *report)
+void vkf_plan_beside_ggml(const vkf_model_config *config, vkf_quantization quantization, vkf_plan_report *report)
 {
-    const vkf__caps *caps = &context->device.plan.caps;
+    const vkf_device_info *device = &report->device;
     const bool blocks = quantization != VKF_QUANTIZATION_NONE;
     const vkf_peer_model model = model_of(config);
     const vkf_chip_speed *speed = &report->chip->speed;
     vkf_peer_run run = {
         .model = &model,
-        .lanes = caps->subgroup_size,
-        .product = product_of(caps, blocks),
+        .lanes = device->subgroup_size,
+        .product = product_of(device, blocks),
         .fused = true,
-        .quantized_depth = quantization == VKF_QUANTIZATION_Q4 ? quantized_depth(caps) : 0,
+        .quantized_depth = quantization == VKF_QUANTIZATION_Q4 ? quantized_depth(device) : 0,
     };
     set_weights(&run, quantization);
     for (size_t i = 0; i < report->run_count; i++)

@@ -3,13 +3,17 @@
 
 #include "command/precision.h"
 #include "command/session_context.h"
-#include "model/load/model.h"
 #include "plan/plan_beside.h"
 #include "ranks/cut_plan.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
     return limit > 0 && value > limit ? limit : value;
+}
+
+static bool generates(const vkf_model_config *config)
+{
+    return config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER;
 }
 
 static bool plan_run(vkf_context *context, const vkf_model_desc *model, const vkf_session_desc *session,
@@ -31,14 +35,14 @@ typedef struct sessions {
 
 static sessions sessions_of(const vkf_plan_report *report, const vkf_model_config *config)
 {
-    const bool encoder = vkf__facts_of(config)->pools;
+    const bool encoder = config->kind == VKF_MODEL_ENCODER;
     const vkf_session_desc base = {
         .max_batch = report->batch,
         .max_source_len = report->prompt,
         .max_logit_rows = encoder && config->head != VKF_HEAD_NONE ? 1 : 0,
     };
     sessions s = {base, base};
-    s.prompt.max_target_len = vkf__facts_of(config)->prompts ? report->prompt : report->context;
+    s.prompt.max_target_len = config->kind == VKF_MODEL_DECODER ? report->prompt : report->context;
     s.prompt.max_prompt_len = report->prompt;
     s.token.max_target_len = report->context;
     s.token.max_prompt_len = report->prompt;
@@ -49,13 +53,13 @@ static bool plan_runs(vkf_context *context, const vkf_model_desc *model, const v
                       vkf_plan_report *report)
 {
     const sessions s = sessions_of(report, config);
-    const vkf__kind_facts *facts = vkf__facts_of(config);
     if (vkf_model_plan(context, model, &report->weights) != VKF_OK ||
         vkf_model_plan_session(context, model, &s.token, &report->session) != VKF_OK)
         return false;
-    if (!facts->generates)
+    if (!generates(config))
         return plan_run(context, model, &s.prompt, "text", "encoder", report);
-    return plan_run(context, model, &s.prompt, "prompt", facts->prompts ? "decoder" : "encoder", report) &&
+    return plan_run(context, model, &s.prompt, "prompt", config->kind == VKF_MODEL_DECODER ? "decoder" : "encoder",
+                    report) &&
            plan_run(context, model, &s.token, "token", "step", report);
 }
 
@@ -69,7 +73,7 @@ static bool cut_ranks(vkf_context *context, const vkf_model_desc *model, const v
     };
     vkf_cut_rank ranks[VKF_PLAN_MAX_RANKS];
     vkf_cut_model parts;
-    if (!vkf__facts_of(config)->generates) {
+    if (!generates(config)) {
         vkf_print_error("plan: --ranks is for models that generate: no other one is cut between its layers");
         return false;
     }
@@ -86,12 +90,10 @@ static bool plan_model(vkf_context *context, const vkf_plan_request *request, vk
         .precision = request->precision,
         .quantization = request->quantization,
     };
-    vkf_model *shape = NULL;
-    if (vkf__model_shape(context, &model, &shape) != VKF_OK)
+    vkf_model_config config;
+    if (vkf_model_plan_config(context, &model, &config, NULL) != VKF_OK)
         return false;
-    const vkf_model_config config = shape->config;
-    vkf_model_destroy(&shape);
-    const bool decoder = vkf__facts_of(&config)->prompts;
+    const bool decoder = config.kind == VKF_MODEL_DECODER;
     report->prompt = at_most(request->prompt, decoder ? config.max_target_len : config.max_source_len);
     report->context = at_most(request->context, config.max_target_len);
     report->context = report->context < report->prompt && decoder ? report->prompt : report->context;
@@ -104,7 +106,7 @@ static bool plan_model(vkf_context *context, const vkf_plan_request *request, vk
     if (request->ranks > 1 && !cut_ranks(context, &model, &config, request->ranks, report))
         return false;
     if (request->peer)
-        vkf_plan_beside_ggml(context, &config, request->quantization, report);
+        vkf_plan_beside_ggml(&config, request->quantization, report);
     return true;
 }
 

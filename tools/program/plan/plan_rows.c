@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "command/options.h"
-#include "plan/plan_flight.h"
 
 static bool alike(const vkf_plan_row *row, const vkf_planned_dispatch *dispatch)
 {
@@ -39,7 +38,7 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
         .workgroups = row->workgroups,
         .local_size = d->local_size,
         .shared_bytes = d->shared_bytes,
-        .step_bytes = row->step_bytes,
+        .step_bytes = d->step_bytes,
         .flops = d->flops,
         .bytes = d->bytes_read + d->bytes_written,
     };
@@ -59,7 +58,6 @@ static vkf_plan_row *add_row(vkf_plan_run *run, const vkf_planned_dispatch *disp
     *row = (vkf_plan_row){
         .dispatch = *dispatch,
         .workgroups = (double)dispatch->workgroups[0] * dispatch->workgroups[1] * dispatch->workgroups[2],
-        .step_bytes = vkf_plan_step_bytes(dispatch),
     };
     (void)snprintf(row->label, sizeof row->label, "%s", dispatch->label);
     return row;

@@ -14,7 +14,6 @@ typedef struct vkf_plan_row {
     vkf_planned_dispatch dispatch; // the first of them; its run, part and label are no longer valid
     uint32_t count, barriers;
     double workgroups;  // of each
-    double step_bytes;  // see plan_flight.h
     vkf_plan_cost cost; // of one; zeros without speeds
     double total_s;     // of all
 } vkf_plan_row;

@@ -122,7 +122,7 @@ static vkf_session_desc session_of(const generation *g)
     const run_options *options = g->options;
     const vkf_model_config *config = g->config;
     uint32_t most = config->max_target_len < VKF_RUN_CONTEXT ? config->max_target_len : VKF_RUN_CONTEXT;
-    if (vkf__facts_of(config)->encodes && config->max_source_len < most)
+    if (config->kind == VKF_MODEL_SEQ2SEQ && config->max_source_len < most)
         most = config->max_source_len;
     const uint32_t context = options->context > 0 ? options->context : most;
     return (vkf_session_desc){

@@ -21,15 +21,15 @@ typedef struct rank_facts {
 static rank_facts own_facts(const run_ranks *ranks, vkf_context *context, const vkf_model_desc *desc)
 {
     vkf_device_info info;
-    vkf_model *shape = NULL;
+    vkf_model_config config;
+    vkf_model_precision precision;
     rank_facts facts = {.speed = 1.0, .machine = ranks->of.machine, .precision = -1};
     vkf_context_device_info(context, &info);
     facts.memory_bytes = vkf_cut_memory(&info);
     memcpy(facts.uuid, info.uuid, sizeof facts.uuid);
     memcpy(facts.name, info.name, sizeof facts.name);
-    if (vkf__model_shape(context, desc, &shape) == VKF_OK)
-        facts.precision = (int32_t)shape->precision;
-    vkf_model_destroy(&shape);
+    if (vkf_model_plan_config(context, desc, &config, &precision) == VKF_OK)
+        facts.precision = (int32_t)precision;
     return facts;
 }
 

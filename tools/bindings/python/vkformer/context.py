@@ -41,7 +41,7 @@ class Context(Owner):
         array = ffi.new("const char *[]", names)
         desc.masks, desc.mask_count = array, len(names)
         desc.precision = enumerator("vkf_precision", "VKF_PRECISION_", precision)
-        desc.profile = enumerator("vkf_profile", "VKF_PROFILE_", profile)
+        desc.profile = enumerator("vkf_caps_profile", "VKF_CAPS_PROFILE_", profile)
         desc.message, desc.message_user = lib.vkf_py_message, log.handle
         # Errors have to come through, since they are what is raised.
         desc.min_severity = min(SEVERITIES[min_severity], lib.VKF_SEVERITY_ERROR)

@@ -177,29 +177,29 @@ impl vkf_device_type {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_device_type(pub ::std::os::raw::c_uint);
-impl vkf_profile {
-    pub const VKF_PROFILE_FULL: vkf_profile = vkf_profile(0);
+impl vkf_caps_profile {
+    pub const VKF_CAPS_PROFILE_FULL: vkf_caps_profile = vkf_caps_profile(0);
 }
-impl vkf_profile {
-    pub const VKF_PROFILE_ANDROID_BASELINE_2022: vkf_profile = vkf_profile(1);
+impl vkf_caps_profile {
+    pub const VKF_CAPS_PROFILE_ANDROID_BASELINE_2022: vkf_caps_profile = vkf_caps_profile(1);
 }
-impl vkf_profile {
-    pub const VKF_PROFILE_ANDROID_2025: vkf_profile = vkf_profile(2);
+impl vkf_caps_profile {
+    pub const VKF_CAPS_PROFILE_ANDROID_2025: vkf_caps_profile = vkf_caps_profile(2);
 }
-impl vkf_profile {
-    pub const VKF_PROFILE_ROADMAP_2026: vkf_profile = vkf_profile(3);
+impl vkf_caps_profile {
+    pub const VKF_CAPS_PROFILE_ROADMAP_2026: vkf_caps_profile = vkf_caps_profile(3);
 }
-impl vkf_profile {
-    pub const VKF_PROFILE_COUNT: vkf_profile = vkf_profile(4);
+impl vkf_caps_profile {
+    pub const VKF_CAPS_PROFILE_COUNT: vkf_caps_profile = vkf_caps_profile(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct vkf_profile(pub ::std::os::raw::c_uint);
+pub struct vkf_caps_profile(pub ::std::os::raw::c_uint);
 extern "C" {
-    pub fn vkf_profile_name(profile: vkf_profile) -> *const ::std::os::raw::c_char;
+    pub fn vkf_caps_profile_name(profile: vkf_caps_profile) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    pub fn vkf_profile_from_name(name: *const ::std::os::raw::c_char, out_profile: *mut vkf_profile) -> bool;
+    pub fn vkf_caps_profile_from_name(name: *const ::std::os::raw::c_char, out_profile: *mut vkf_caps_profile) -> bool;
 }
 impl vkf_precision {
     pub const VKF_PRECISION_FULL: vkf_precision = vkf_precision(0);
@@ -336,7 +336,7 @@ pub struct vkf_device_description {
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_context_desc {
     pub device: vkf_device_choice,
-    pub profile: vkf_profile,
+    pub profile: vkf_caps_profile,
     pub masks: *const *const ::std::os::raw::c_char,
     pub mask_count: u32,
     pub message: vkf_message_fn,
@@ -406,6 +406,9 @@ pub struct vkf_device_info {
     pub heap_count: u32,
     pub heap_size_bytes: [u64; 16usize],
     pub heap_device_local: [bool; 16usize],
+    pub integer_dot_accelerated: bool,
+    pub cooperative_matrix: bool,
+    pub flexible_matrix: bool,
 }
 impl Default for vkf_device_info {
     fn default() -> Self {
@@ -2212,6 +2215,15 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
+    pub fn vkf_model_plan_config_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_model_desc,
+        desc_bytes: usize,
+        out_config: *mut vkf_model_config,
+        out_precision: *mut vkf_model_precision,
+    ) -> vkf_status;
+}
+extern "C" {
     pub fn vkf_session_create_sized(
         model: *mut vkf_model,
         desc: *const vkf_session_desc,
@@ -3006,6 +3018,7 @@ pub struct vkf_planned_dispatch {
     pub flops: f64,
     pub bytes_read: f64,
     pub bytes_written: f64,
+    pub step_bytes: f64,
 }
 impl Default for vkf_planned_dispatch {
     fn default() -> Self {
@@ -3719,6 +3732,15 @@ pub unsafe fn vkf_model_plan(
         out_plan,
         ::std::mem::size_of::<vkf_memory_plan>(),
     )
+}
+#[inline]
+pub unsafe fn vkf_model_plan_config(
+    context: *mut vkf_context,
+    desc: *const vkf_model_desc,
+    out_config: *mut vkf_model_config,
+    out_precision: *mut vkf_model_precision,
+) -> vkf_status {
+    vkf_model_plan_config_sized(context, desc, ::std::mem::size_of::<vkf_model_desc>(), out_config, out_precision)
 }
 #[inline]
 pub unsafe fn vkf_session_create(

@@ -26,12 +26,12 @@ c_enum! {
 c_enum! {
     /// A device is treated as if it could do no more than the profile says.
     #[derive(Default)]
-    Profile: vkf_profile {
+    Profile: vkf_caps_profile {
         #[default]
-        Full = VKF_PROFILE_FULL,
-        AndroidBaseline2022 = VKF_PROFILE_ANDROID_BASELINE_2022,
-        Android2025 = VKF_PROFILE_ANDROID_2025,
-        Roadmap2026 = VKF_PROFILE_ROADMAP_2026,
+        Full = VKF_CAPS_PROFILE_FULL,
+        AndroidBaseline2022 = VKF_CAPS_PROFILE_ANDROID_BASELINE_2022,
+        Android2025 = VKF_CAPS_PROFILE_ANDROID_2025,
+        Roadmap2026 = VKF_CAPS_PROFILE_ROADMAP_2026,
     }
 }
 

@@ -1,25 +1,11 @@
 // Reads the tiles of kernels.
-#include "plan/plan_flight.h"
+#include "api/models/planned_step.h"
 
 #include <string.h>
 
 #include "base/blocks.h"
-#include "kernel/registry.h"
 
 #define BYTES_WITHOUT_TILE 16.0
-
-static const vkf__config *find_config(const vkf_planned_dispatch *dispatch)
-{
-    vkf__kernel_walk walk = {0};
-    for (const vkf__kernel *kernel; (kernel = vkf__kernel_next(&walk));) {
-        if (strcmp(kernel->name, dispatch->kernel) != 0)
-            continue;
-        for (uint32_t i = 0; i < kernel->config_count; i++)
-            if (strcmp(kernel->configs[i].name, dispatch->config) == 0)
-                return &kernel->configs[i];
-    }
-    return NULL;
-}
 
 static bool begins(const char *text, const char *with)
 {
@@ -60,12 +46,11 @@ static double attention_step(const vkf__config *config, const vkf_planned_dispat
     return config->tile.side.columns * (tiled ? depth : width) * vkf__element_bytes(dispatch->types[1]);
 }
 
-double vkf_plan_step_bytes(const vkf_planned_dispatch *dispatch)
+double vkf__planned_step_bytes(const vkf__config *config, const vkf_planned_dispatch *dispatch)
 {
-    const vkf__config *config = find_config(dispatch);
-    if (config && dispatch->n > 0 && strcmp(dispatch->op, "gemm") == 0)
+    if (dispatch->n > 0 && strcmp(dispatch->op, "gemm") == 0)
         return product_step(config, dispatch);
-    if (config && strcmp(dispatch->op, "attention") == 0)
+    if (strcmp(dispatch->op, "attention") == 0)
         return attention_step(config, dispatch);
     return dispatch->local_size * BYTES_WITHOUT_TILE;
 }
