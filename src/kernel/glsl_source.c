@@ -114,12 +114,13 @@ static vkf_status expand_include(text_buffer *out, const char *dir, const char *
     const char *slash = strrchr(includer, '/');
     if (slash)
         snprintf(beside, sizeof beside, "%.*s", (int)(slash - includer), includer);
-    char places[3][1024];
+    char places[4][1024];
     snprintf(places[0], sizeof places[0], "%s", dir);
     snprintf(places[1], sizeof places[1], "%.1000s/include", dir);
     snprintf(places[2], sizeof places[2], "%.1000s/shared", dir);
-    const char *const tries[] = {beside, places[0], places[1], places[2]};
-    for (size_t i = 0; i < 4 && !text; i++) {
+    snprintf(places[3], sizeof places[3], "%.1000s/..", dir);
+    const char *const tries[] = {beside, places[0], places[1], places[2], places[3]};
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0] && !text; i++) {
         snprintf(path, sizeof path, "%.700s/%.300s", tries[i], name);
         VKF_TRY(read_file(out->host, path, &text));
     }

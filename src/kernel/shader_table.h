@@ -17,7 +17,7 @@ typedef struct vkf__shader_family {
 
 typedef struct vkf__shader {
     const char *name;    // "gemm_tile.f32_f16_f32": the shader and its element types
-    const char *source;  // "gemm_tile.comp", below shaders/
+    const char *source;  // "gemm/gemm_tile.comp", below shaders/
     const char *defines; // "TYPE_A=f32 TYPE_B=f16 TYPE_D=f32": what the source was compiled with, besides VKF_GLSL=1
     const vkf__shader_family *family;
     uint32_t first_instruction, first_operand; // of the module in its family

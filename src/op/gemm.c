@@ -20,7 +20,7 @@
 #include "shared/gemm_rows.h"
 #include "shared/quantize_rows.h"
 
-// Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
+// Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations: see gemm_tile.comp.
 #define MAX_DEPTH 131072u
 
 _Static_assert(VKF_BLOCK == VKF_BLOCKS_DEPTH && VKF_BLOCK_PANEL == VKF_GEMM_PANEL &&

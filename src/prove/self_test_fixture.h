@@ -39,9 +39,11 @@ typedef struct vkf__fixture {
 VKF_MUST_CHECK vkf_status vkf__fixture_init(vkf__fixture *fixture, uint64_t capacity_bytes);
 void vkf__fixture_finish(vkf__fixture *fixture);
 
-// Runs so many drawn cases, until one is wrong. Those that are larger than what the device binds are left out, and where
-// the variant has taken none of them, VKF_FIXTURE_TRIES times as many are drawn. Statuses are those of the cases.
+// Where a variant takes none of the cases that are drawn for it, so many times as many are drawn.
 #define VKF_FIXTURE_TRIES 8u
+
+// Runs so many drawn cases, until one is wrong. Those that are larger than what the device binds are left out. Statuses
+// are those of the cases.
 VKF_MUST_CHECK vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws);
 
 #endif

@@ -173,7 +173,7 @@ static void test_error_with_some_constants_is_found(void **state)
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0}, flags[VKF_KERNEL_MAX_SPEC] = {[VKF_GEMM_SPEC_B_LAYOUT] = VKF_GEMM_B_NK};
     vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", store_line, wrong);
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", store_line, wrong);
     vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.shader_dir = copy.path});
     for (uint32_t activation = 0; activation < 2; activation++) {
         flags[VKF_GEMM_SPEC_ACTIVATION] = activation;

@@ -130,7 +130,7 @@ static void assert_error_at(vkf_test_gpu *gpu, const char *file, int line)
 
 static void test_shader_dir_syntax_error_names_file_and_line(void **state)
 {
-    static const char *const files[] = {"gemm_tile.comp", "include/storage.glsl"};
+    static const char *const files[] = {"gemm/gemm_tile.comp", "include/storage.glsl"};
     static const char *const places[] = {"void main()", "#define"};
     (void)vkf_test_gpu_of(state);
     vkf_test_skip_without_glsl_compiler();
@@ -158,7 +158,7 @@ static void test_shader_dir_missing_folder_and_include(void **state)
     vkf_test_skip_without_glsl_compiler();
     open_with(&gpu, "/nonexistent/shaders");
     assert_int_equal(multiply(&gpu, values), VKF_ERROR_FILE);
-    assert_non_null(strstr(gpu.last_error, "/nonexistent/shaders/gemm_tile.comp"));
+    assert_non_null(strstr(gpu.last_error, "/nonexistent/shaders/gemm/gemm_tile.comp"));
     close_with(&gpu);
     vkf_test_copy_shaders(&copy);
     (void)snprintf(path, sizeof path, "%s/include/storage.glsl", copy.path);
@@ -179,10 +179,10 @@ static void test_shader_dir_mended_works_again(void **state)
     (void)vkf_test_gpu_of(state);
     vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
-    int line = vkf_test_edit_shader(&copy, "gemm_tile.comp", "void main()", "nonsense\nvoid main()");
+    int line = vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", "void main()", "nonsense\nvoid main()");
     open_with(&gpu, copy.path);
-    assert_error_at(&gpu, "gemm_tile.comp", line);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "nonsense\n", "\n");
+    assert_error_at(&gpu, "gemm/gemm_tile.comp", line);
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", "nonsense\n", "\n");
     assert_product(&gpu, 1);
     close_with(&gpu);
     vkf_test_remove_shaders(&copy);

@@ -16,7 +16,7 @@ static vkf_status multiply_edited(vkf_test_gpu *gpu, vkf_test_heard *h, const ch
 {
     vkf_shader_copy copy;
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", from, to);
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", from, to);
     vkf_context *context = vkf_test_open_heard(
         gpu, h, (vkf_context_desc){.shader_dir = copy.path, .variant = "gemm_tile", .skip_self_test = skip_self_test});
     if (budget_ns > 0)
@@ -150,7 +150,7 @@ static vkf__verdict test_slow_at_128(vkf_test_gpu *gpu, vkf_test_heard *h, uint3
     vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
     vkf_test_copy_shaders(&copy);
     (void)snprintf(slow, sizeof slow, format, rounds);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "void main()\n{\n", slow);
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", "void main()\n{\n", slow);
     fake_vulkan_reset();
     vkf_context *context = vkf_test_open_heard(
         gpu, h, (vkf_context_desc){.shader_dir = copy.path, .get_instance_proc_addr = fake_vulkan_get_proc});

@@ -374,7 +374,8 @@ static void test_tune_refuses_a_wrong_variant(void **state)
     const vkf_tune_options options = {.time_cap_ns = UINT64_C(600000000000)};
     vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "if (p.alpha == 0.0)", "if (p.alpha == 0.0 || TILE_M == 32)");
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", "if (p.alpha == 0.0)",
+                               "if (p.alpha == 0.0 || TILE_M == 32)");
     vkf_context *context = open_context(gpu, &h, (vkf_context_desc){.shader_dir = copy.path});
     assert_int_equal(vkf_tune(context, &problem, 1, &options, &result), VKF_OK);
     assert_true(result.tuned);

@@ -51,7 +51,7 @@ static void test_race_without_a_barrier_is_found(void **state)
     (void)state;
     skip_without_pass();
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "        barrier();\n        [[dont_unroll]]",
+    (void)vkf_test_edit_shader(&copy, "gemm/gemm_tile.comp", "        barrier();\n        [[dont_unroll]]",
                                "        [[dont_unroll]]");
     int messages = messages_with(copy.path, first);
     vkf_test_remove_shaders(&copy);

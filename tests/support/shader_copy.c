@@ -69,7 +69,10 @@ static void walk(const vkf_shader_copy *copy, const char *folder, bool remove_al
     vkf__listing_close(listing);
 }
 
-static const char *const folders[] = {".", "include", "shared"};
+// A folder stands behind the one that it is in.
+static const char *const folders[] = {".",    "include", "shared",   "attention", "flat",          "gemm",
+                                      "roof", "rows",    "software", "train",     "train/software"};
+#define FOLDERS (sizeof folders / sizeof folders[0])
 
 void vkf_test_copy_shaders(vkf_shader_copy *copy)
 {
@@ -77,7 +80,7 @@ void vkf_test_copy_shaders(vkf_shader_copy *copy)
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     (void)snprintf(copy->path, sizeof copy->path, "%s/vkformer-shaders-XXXXXX", temporary);
     assert_int_equal(vkf__directory_make_temporary(copy->path), 0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < FOLDERS; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
         assert_true(i == 0 || vkf__directory_make(path, 0700) == 0);
         walk(copy, folders[i], false);
@@ -87,7 +90,7 @@ void vkf_test_copy_shaders(vkf_shader_copy *copy)
 void vkf_test_remove_shaders(const vkf_shader_copy *copy)
 {
     char path[300];
-    for (size_t i = 3; i-- > 0;) {
+    for (size_t i = FOLDERS; i-- > 0;) {
         walk(copy, folders[i], true);
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
         (void)vkf__directory_remove(i > 0 ? path : copy->path);

@@ -162,6 +162,27 @@ static void assert_fails(scratch_directory *scratch, vkf_status expected, const 
     assert_int_equal(recording.live, 0);
 }
 
+static void test_source_in_a_folder_of_its_own_finds_what_is_beside_it(void **state)
+{
+    scratch_directory *scratch = *state;
+    char path[300];
+    recording_host recording;
+    char *text = NULL;
+    (void)snprintf(path, sizeof path, "%s/include", scratch->path);
+    assert_int_equal(vkf__directory_make(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/flat", scratch->path);
+    assert_int_equal(vkf__directory_make(path, 0700), 0);
+    write_text(scratch, "include/deep.glsl", "deep\n");
+    write_text(scratch, "flat/main.comp", "#include \"include/deep.glsl\"\n");
+    recording_host_init(&recording);
+    assert_int_equal(vkf__glsl_source(&recording.host, path, "main.comp", NULL, &text), VKF_OK);
+    assert_non_null(strstr(text, "\ndeep\n"));
+    (void)vkf__file_remove(scratch_path(scratch, "include/deep.glsl"));
+    (void)vkf__file_remove(scratch_path(scratch, "flat/main.comp"));
+    vkf__free(&recording.host, text);
+    assert_int_equal(recording.live, 0);
+}
+
 static void test_source_missing_files(void **state)
 {
     scratch_directory *scratch = *state;
@@ -248,6 +269,7 @@ int main(void)
         TEST(test_source_preamble_stands_behind_version),
         TEST(test_source_preamble_without_version_comes_first),
         TEST(test_source_looks_in_include_and_shared),
+        TEST(test_source_in_a_folder_of_its_own_finds_what_is_beside_it),
         TEST(test_source_missing_files),
         TEST(test_source_that_is_too_long_is_refused),
         TEST(test_source_recursion_is_refused),

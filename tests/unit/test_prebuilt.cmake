@@ -10,7 +10,7 @@ include(${tools}/VkfShaderModules.cmake)
 # An own small set of modules and an own manifest, so that the test says nothing about the real ones.
 function(make_copy)
     file(REMOVE_RECURSE ${SCRATCH})
-    file(COPY ${SHADERS}/gemm_coopmat.comp ${SHADERS}/include ${SHADERS}/shared DESTINATION ${SCRATCH})
+    file(COPY ${SHADERS}/gemm/gemm_coopmat.comp ${SHADERS}/include ${SHADERS}/shared DESTINATION ${SCRATCH})
     file(WRITE ${SCRATCH}/prebuilt/modules.cmake
         "vkf_add_shader(gemm_coopmat PARAMETERS A B D TYPES f16,f16,f32 NEEDS GL_KHR_cooperative_matrix)\n")
     vkf_shader_hash(hash ${SCRATCH} gemm_coopmat.comp vulkan1.1 TYPE_A=f16 TYPE_B=f16 TYPE_D=f32)

@@ -17,11 +17,6 @@ endforeach()
 
 # Kernels that operators of models alone use.
 set(vkf_models_kernels sample sample_parts top reorder pool rotary gate)
-# Those of training are named by their rows; a row may add _subgroup to a name.
-set(vkf_train_kernels "")
-if("train" IN_LIST VKF_PARTS_LEFT_OUT)
-    vkf_train_names(vkf_train_kernels kernel "\"" "\"")
-endif()
 
 # vkf_kernel_chosen(<out> <kernel> <source> <type>...): whether this build embeds a module.
 function(vkf_kernel_chosen out kernel source)
@@ -38,13 +33,13 @@ function(vkf_kernel_chosen out kernel source)
     if(kernel MATCHES "coopmat")
         list(APPEND groups matrices)
     endif()
-    if(source MATCHES "^software_")
+    if(source MATCHES "(^|/)software/")
         list(APPEND groups software)
     endif()
     list(REMOVE_ITEM groups ${VKF_KERNELS})
-    string(REGEX REPLACE "_subgroup$" "" row ${kernel})
+    string(REGEX REPLACE "_subgroup$" "" row ${kernel}) # which may add it to a name
     set(chosen TRUE)
-    if(groups OR row IN_LIST vkf_train_kernels OR
+    if(groups OR (source MATCHES "^train/" AND "train" IN_LIST VKF_PARTS_LEFT_OUT) OR
        (row IN_LIST vkf_models_kernels AND NOT "models" IN_LIST VKF_PARTS_BUILT))
         set(chosen FALSE)
     endif()

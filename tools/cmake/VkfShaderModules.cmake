@@ -8,9 +8,9 @@
 # VKF_SHADER_FLAGS: what glslang compiles every module with, besides its own defines and target.
 set(VKF_SHADER_FLAGS -V --quiet -g0 -DVKF_GLSL=1)
 
-# vkf_glsl_command(<out> <compiler> <target> <source> <module file> <define>...): the command that compiles a file, with
-# glslang or with glslc, which the Android NDK has.
-function(vkf_glsl_command out compiler target source module)
+# vkf_glsl_command(<out> <compiler> <target> <directory> <source> <module file> <define>...): the command that compiles
+# a file below shaders/, with glslang or with glslc, which the Android NDK has.
+function(vkf_glsl_command out compiler target directory source module)
     set(defines ${ARGN})
     list(TRANSFORM defines PREPEND "-D")
     set(flags ${VKF_SHADER_FLAGS} --target-env ${target})
@@ -19,7 +19,7 @@ function(vkf_glsl_command out compiler target source module)
     if(program MATCHES "^glslc(\\.exe)?$")
         set(flags -w -DVKF_GLSL=1 --target-env=${target})
     endif()
-    set(${out} ${compiler} ${flags} ${defines} ${source} -o ${module} PARENT_SCOPE)
+    set(${out} ${compiler} ${flags} -I${directory} ${defines} ${directory}/${source} -o ${module} PARENT_SCOPE)
 endfunction()
 
 # vkf_glsl_depfile_flags(<out> <compiler> <depfile>): what makes that command write what the module was made of, too.
@@ -40,14 +40,19 @@ function(vkf_shader_target out)
     set(${out} ${target} PARENT_SCOPE)
 endfunction()
 
-# vkf_add_shader(<shader> [SOURCE <file>] PARAMETERS <X>... TYPES <type,...>... [DEFINES <define>...]
+# vkf_add_shader([<folder>/]<shader> [SOURCE <file>] PARAMETERS <X>... TYPES <type,...>... [DEFINES <define>...]
 #                [NEEDS <extension>...])
 # adds one module per entry of TYPES, which gives each TYPE_<X> its element type. An entry with "h" stands for two: f16,
 # and f16p for devices without 16-bit storage. NEEDS: GLSL extensions that old compilers do not know.
 macro(vkf_add_shader shader)
     cmake_parse_arguments(arg "" "SOURCE" "PARAMETERS;TYPES;DEFINES;NEEDS" ${ARGN})
+    get_filename_component(arg_FOLDER ${shader} DIRECTORY)
+    get_filename_component(arg_NAME ${shader} NAME)
     if(NOT arg_SOURCE)
-        set(arg_SOURCE ${shader}.comp)
+        set(arg_SOURCE ${arg_NAME}.comp)
+    endif()
+    if(arg_FOLDER)
+        string(PREPEND arg_SOURCE ${arg_FOLDER}/)
     endif()
     set(entries)
     foreach(entry IN LISTS arg_TYPES)
@@ -62,7 +67,7 @@ macro(vkf_add_shader shader)
         foreach(parameter type IN ZIP_LISTS arg_PARAMETERS types)
             list(APPEND defines TYPE_${parameter}=${type})
         endforeach()
-        vkf_add_variant(${shader} ${arg_SOURCE} TYPES ${types} DEFINES ${defines} ${arg_DEFINES} NEEDS ${arg_NEEDS})
+        vkf_add_variant(${arg_NAME} ${arg_SOURCE} TYPES ${types} DEFINES ${defines} ${arg_DEFINES} NEEDS ${arg_NEEDS})
     endforeach()
 endmacro()
 
@@ -111,7 +116,7 @@ function(vkf_glslang_knows out glslang extension scratch)
     vkf_shader_target(target ${extension})
     file(WRITE ${probe}.comp "#version 450\n#extension ${extension} : require\nvoid main() {}\n")
     file(REMOVE ${probe}.spv)
-    vkf_glsl_command(command "${glslang}" ${target} ${probe}.comp ${probe}.spv)
+    vkf_glsl_command(command "${glslang}" ${target} ${scratch} ${extension}.comp ${probe}.spv)
     execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
     set(known FALSE)
     if(result EQUAL 0 AND EXISTS ${probe}.spv)
@@ -125,7 +130,7 @@ function(vkf_glslang_writes_depfiles out compiler scratch)
     set(probe ${scratch}/depfile)
     file(WRITE ${probe}.comp "#version 450\nvoid main() {}\n")
     file(REMOVE ${probe}.d)
-    vkf_glsl_command(command "${compiler}" vulkan1.1 ${probe}.comp ${probe}.spv)
+    vkf_glsl_command(command "${compiler}" vulkan1.1 ${scratch} depfile.comp ${probe}.spv)
     vkf_glsl_depfile_flags(flags "${compiler}" ${probe}.d)
     execute_process(COMMAND ${command} ${flags} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
     set(writes FALSE)

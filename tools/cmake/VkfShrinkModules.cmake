@@ -32,7 +32,7 @@ set(question "${VKF_GLSLANG};${VKF_SPIRV_OPT};${vkf_spirv_opt_passes}")
 if(NOT "${VKF_SHRINK_ASKED}" STREQUAL question)
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/probe)
     file(WRITE ${probe}/shrink.comp "#version 450\nvoid main() {}\n")
-    vkf_glsl_command(command ${VKF_GLSLANG} vulkan1.1 ${probe}/shrink.comp ${probe}/shrink.spv)
+    vkf_glsl_command(command ${VKF_GLSLANG} vulkan1.1 ${probe} shrink.comp ${probe}/shrink.spv)
     vkf_tool_works(compiled ${probe}/shrink.comp ${probe}/shrink.spv ${command})
     vkf_tool_works(small ${probe}/shrink.spv ${probe}/small.spv ${VKF_SPIRV_OPT} --target-env=vulkan1.1
         ${vkf_spirv_opt_passes} ${probe}/shrink.spv -o ${probe}/small.spv)

@@ -8,7 +8,7 @@
 // of a * q, and the minimum by the sum of a.
 //
 // With one part all lanes of a workgroup are at the same k, and a is read uniformly. That suits compilers that keep the
-// lanes in a vector register (lavapipe): see software_gemm_direct.comp, which also says why loops are do-while.
+// lanes in a vector register (lavapipe): see gemm_direct.comp, which also says why loops are do-while.
 //
 // Invariants (the registry checks them): TILE_K is 8, 16 or a multiple of 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N
 // is a multiple of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples

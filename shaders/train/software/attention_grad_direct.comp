@@ -5,7 +5,7 @@
 // cache of a processor. All invocations of a workgroup, which is a subgroup, walk over the same other rows, STEP at a
 // time, and read these by device address, uniformly: to lavapipe such a load is a part of the multiply-add. With
 // SOURCE_TEXEL, for versions where it is not, each invocation fetches one of these rows through a texel buffer, and the
-// subgroup exchanges them. See software_attention_direct.comp for the fence, and for the loops being do-while. Loops
+// subgroup exchanges them. See attention_direct.comp for the fence, and for the loops being do-while. Loops
 // that are unrolled have a constant number of turns, since Mesa 22.3 leaves others as they are.
 //
 // Rows that none of the workgroup's own see may hold anything. When sums are taken the first row of the step that is

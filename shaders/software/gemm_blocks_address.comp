@@ -8,7 +8,7 @@
 // If rows are few, elements are multiplied without scale and minimum: once in TILE_K steps the sum of products is
 // multiplied by the scale, and the sum of a by the minimum.
 //
-// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). software_gemm_direct.comp says
+// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). gemm_direct.comp says
 // why loops are do-while for them. They hoist nothing out of a loop, so the places of rows and panels are found before
 // it.
 //
