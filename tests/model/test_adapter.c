@@ -41,10 +41,7 @@ static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
         .max_target_len = config.max_target_len > 0 ? LENGTH + NEW_TOKENS : 0,
         .max_logit_rows = LENGTH,
     };
-    vkf_session *session = NULL;
-    if (vkf_session_create(model, &desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_make_session(gpu, model, &desc);
 }
 
 static void check(vkf_test_gpu *gpu, const char *family, const float *logits, const vkf__stored_tensor *expected)

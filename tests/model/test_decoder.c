@@ -50,13 +50,10 @@ static uint32_t context_of(vkf_model *model)
 // The part of the descriptor that its test is about.
 static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, vkf_session_desc desc)
 {
-    vkf_session *session = NULL;
     desc.max_batch = MAX_BATCH;
     desc.max_target_len = context_of(model);
     desc.max_prompt_len = PROMPT_LEN;
-    if (vkf_session_create(model, &desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_make_session(gpu, model, &desc);
 }
 
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams)
@@ -120,25 +117,21 @@ static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, con
 
 static void check_logits(vkf_test_gpu *gpu, const char *family, const vkf_test_bound *bound, vkf_dtype cache_dtype)
 {
-    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), bound->precision);
-    vkf_session *session =
-        make_session_with(gpu, model, (vkf_session_desc){.max_logit_rows = 5, .cache_dtype = cache_dtype});
+    vkf_test_saved saved = vkf_test_saved_open(gpu, family, bound->precision);
+    saved.session =
+        make_session_with(gpu, saved.model, (vkf_session_desc){.max_logit_rows = 5, .cache_dtype = cache_dtype});
     for (unsigned i = 0; i < CASES; i++) {
-        const run whole = load_run(file, i);
+        const run whole = load_run(saved.cases, i);
         const char *label = vkf_test_label(gpu, "%s, case %u, precision %d, cache %d, logits", family, i,
                                            (int)bound->precision, (int)cache_dtype);
-        for (uint32_t b = 0; is_dynamic(model) && b < whole.batch; b++) {
+        for (uint32_t b = 0; is_dynamic(saved.model) && b < whole.batch; b++) {
             const run row = row_of(&whole, b);
-            check_run(gpu, session, &row, bound, label);
+            check_run(gpu, saved.session, &row, bound, label);
         }
-        if (!is_dynamic(model))
-            check_run(gpu, session, &whole, bound, label);
+        if (!is_dynamic(saved.model))
+            check_run(gpu, saved.session, &whole, bound, label);
     }
-    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void test_logits_in_every_precision(void **state)
@@ -219,24 +212,20 @@ static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, 
 // In sessions that only generate: of a prompt's last layer one position is worked on.
 static void check_greedy_family(vkf_test_gpu *gpu, const char *family)
 {
-    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
-    vkf_session *session = make_session_with(gpu, model, (vkf_session_desc){0});
+    vkf_test_saved saved = vkf_test_saved_open(gpu, family, VKF_MODEL_PRECISION_F32);
+    saved.session = make_session_with(gpu, saved.model, (vkf_session_desc){0});
     for (unsigned i = 0; i < CASES; i++) {
-        const run whole = load_run(file, i);
+        const run whole = load_run(saved.cases, i);
         const char *label = vkf_test_label(gpu, "%s, case %u", family, i);
         for (uint32_t b = 0; b < whole.batch; b++) {
             const run row = row_of(&whole, b);
-            if (row.len + NEW_TOKENS <= context_of(model))
-                check_greedy(gpu, session, &row, label);
+            if (row.len + NEW_TOKENS <= context_of(saved.model))
+                check_greedy(gpu, saved.session, &row, label);
         }
-        if (!is_dynamic(model))
-            check_greedy(gpu, session, &whole, label);
+        if (!is_dynamic(saved.model))
+            check_greedy(gpu, saved.session, &whole, label);
     }
-    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void test_greedy_tokens(void **state)
@@ -343,27 +332,23 @@ static void test_tokens_of_other_ways(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
-        vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
-        vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model, 4);
+        vkf_test_saved saved = vkf_test_saved_open(gpu, families[f], VKF_MODEL_PRECISION_F32);
+        saved.session = make_session(gpu, saved.model, 4);
         for (unsigned i = 0; i < CASES; i++)
             for (size_t b = 0; b < VKF_TEST_GENERATIONS; b++) {
-                run whole = load_run(file, i);
+                run whole = load_run(saved.cases, i);
                 const char *label =
                     vkf_test_label(gpu, "%s, case %u, %s", families[f], i, vkf_test_generations[b].name);
-                whole.greedy = vkf_test_generated(file, i, &vkf_test_generations[b]);
+                whole.greedy = vkf_test_generated(saved.cases, i, &vkf_test_generations[b]);
                 for (uint32_t r = 0; whole.greedy && r < whole.batch; r++) {
                     const run row = row_of(&whole, r);
-                    if (row.len + NEW_TOKENS <= context_of(model))
-                        check_tokens_of(gpu, session, &row, &vkf_test_generations[b], label);
+                    if (row.len + NEW_TOKENS <= context_of(saved.model))
+                        check_tokens_of(gpu, saved.session, &row, &vkf_test_generations[b], label);
                 }
-                if (whole.greedy && !is_dynamic(model))
-                    check_tokens_of(gpu, session, &whole, &vkf_test_generations[b], label);
+                if (whole.greedy && !is_dynamic(saved.model))
+                    check_tokens_of(gpu, saved.session, &whole, &vkf_test_generations[b], label);
             }
-        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-        vkf_session_destroy(&session);
-        vkf_model_destroy(&model);
-        vkf__tensor_file_close(&file);
+        vkf_test_saved_close(&saved);
     }
 }
 
@@ -395,24 +380,8 @@ static void test_every_tensor_counts(void **state)
 
 static void test_plans_are_what_is_allocated(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("llama")};
-    vkf_memory_usage usage[3];
-    vkf_memory_plan plans[2];
-    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
-    vkf_context_memory_usage(gpu->context, &usage[1]);
-    const vkf_session_desc desc = {.max_batch = 2, .max_target_len = 16, .max_beams = 3};
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_plan(model, &desc, &plans[1]), VKF_OK);
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[2]);
-    for (size_t i = 0; i < 2; i++)
-        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
-            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
+    vkf_test_plans_are_allocated(vkf_test_gpu_of(state), "llama",
+                                 &(vkf_session_desc){.max_batch = 2, .max_target_len = 16, .max_beams = 3});
 }
 
 // What a session of a model that is not loaded will take, of each kind of model.
@@ -517,12 +486,10 @@ static bool hear(void *user, uint32_t row, int32_t token)
 static void test_beams_end(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
-    const run whole = load_run(file, 2);
+    vkf_test_saved saved = vkf_test_saved_open(gpu, "gpt2", VKF_MODEL_PRECISION_F32);
+    const run whole = load_run(saved.cases, 2);
     const vkf_session_desc desc = {.max_batch = 3, .max_target_len = whole.len + 5, .max_beams = 3};
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    saved.session = vkf_test_make_session(gpu, saved.model, &desc);
     int32_t ids[MAX_BATCH * 64], all[3 * 5], out[3 * 5];
     uint32_t prompts[MAX_BATCH], lengths[3], cut[3];
     vkf_stop_reason reasons[3];
@@ -539,7 +506,7 @@ static void test_beams_end(void **state)
         .out_lengths = lengths,
         .out_reasons = reasons,
     };
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     bool context = false;
     for (uint32_t row = 0; row < 3; row++) {
         assert_int_equal(h.counts[row], lengths[row]);
@@ -552,7 +519,7 @@ static void test_beams_end(void **state)
     h = (heard){.most = 2};
     args.out_ids = out;
     args.out_lengths = cut;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     for (uint32_t row = 0; row < 3; row++) {
         assert_int_equal(cut[row], lengths[row] < 2 ? lengths[row] : 2);
         assert_memory_equal(out + 5 * row, all + 5 * row, cut[row] * sizeof *all);
@@ -562,11 +529,9 @@ static void test_beams_end(void **state)
     args.stop_ids = all;
     args.stop_count = 1;
     args.beams.length_penalty = -2; // whoever ends at once is best
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(cut[0] == 1 && out[0] == all[0] && reasons[0] == VKF_STOP_EOS);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static bool stop_at_third(void *user, uint32_t row, int32_t token)
@@ -601,12 +566,10 @@ static run long_continuation(const vkf__tensor_file *file)
 static void test_stops(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
-    const run r = long_continuation(file);
+    vkf_test_saved saved = vkf_test_saved_open(gpu, "gpt2", VKF_MODEL_PRECISION_F32);
+    const run r = long_continuation(saved.cases);
     const vkf_session_desc desc = {.max_batch = 1, .max_target_len = r.len + 3};
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    saved.session = vkf_test_make_session(gpu, saved.model, &desc);
     int32_t ids[NEW_TOKENS];
     uint32_t length = 0, seen[1] = {0};
     vkf_stop_reason reason = VKF_STOP_REASON_COUNT;
@@ -616,33 +579,31 @@ static void test_stops(void **state)
                               .out_ids = ids,
                               .out_lengths = &length,
                               .out_reasons = &reason};
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_CONTEXT && length == 3);
     args.max_new_tokens = 2;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_LENGTH && length == 2);
     args.stop_ids = &r.greedy[1];
     args.stop_count = 1;
     args.max_new_tokens = 3;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_EOS && length == (r.greedy[0] == r.greedy[1] ? 1 : 2));
     args.stop_count = 0;
     int32_t greedy[2] = {r.greedy[0], r.greedy[1]};
     args.ends = end_at_second;
     args.ends_user = greedy;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_EOS && length == 2);
     args.ends = NULL;
     args.on_token = stop_at_third;
     args.on_token_user = seen;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_CALLER && length == 3);
     args.max_new_tokens = 4;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_ERROR_TOO_LARGE);
+    assert_int_equal(vkf_session_generate(saved.session, &args), VKF_ERROR_TOO_LARGE);
     assert_non_null(strstr(gpu->last_error, "the context is full"));
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_generate_args args, vkf_status expected,

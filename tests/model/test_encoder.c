@@ -39,10 +39,7 @@ static run load_run(const vkf__tensor_file *file, unsigned number)
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
 {
     const vkf_session_desc desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
-    vkf_session *session = NULL;
-    if (vkf_session_create(model, &desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_make_session(gpu, model, &desc);
 }
 
 // What the device gives; hidden states of padding, which mean nothing, as zeros.
@@ -67,16 +64,14 @@ static void encode(vkf_test_gpu *gpu, vkf_session *session, const run *r, bool t
 static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
 {
     const char *family = families[f];
-    const char *directory = vkf_test_pretrained(family);
-    vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, directory, vkf_test_bounds[precision].precision);
-    vkf_session *session = make_session(gpu, model);
+    vkf_test_saved saved = vkf_test_saved_open(gpu, family, vkf_test_bounds[precision].precision);
+    saved.session = make_session(gpu, saved.model);
     for (unsigned i = 0; i < CASES; i++) {
-        const run r = load_run(file, i);
+        const run r = load_run(saved.cases, i);
         size_t count = (size_t)r.batch * r.len * r.dim, pooled = (size_t)r.batch * r.dim;
         float *hidden = calloc(count + pooled, sizeof *hidden);
         assert_non_null(hidden);
-        encode(gpu, session, &r, f == 0, hidden, hidden + count);
+        encode(gpu, saved.session, &r, f == 0, hidden, hidden + count);
         assert_close(hidden, r.hidden, count, vkf_test_bounds[precision].atol, vkf_test_bounds[precision].rtol,
                      vkf_test_label(gpu, "%s, case %u, precision %zu, hidden", family, i, precision));
         assert_close(hidden + count, r.embeddings, pooled, vkf_test_bounds[precision].atol,
@@ -84,10 +79,7 @@ static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
                      vkf_test_label(gpu, "%s, case %u, precision %zu, embeddings", family, i, precision));
         free(hidden);
     }
-    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void test_families_in_every_precision(void **state)
@@ -139,23 +131,8 @@ static void test_every_tensor_counts(void **state)
 
 static void test_plans_are_what_is_allocated(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("bert")};
-    const vkf_session_desc session_desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
-    vkf_memory_usage usage[3];
-    vkf_memory_plan plans[2];
-    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("bert"), VKF_MODEL_PRECISION_F32);
-    vkf_context_memory_usage(gpu->context, &usage[1]);
-    assert_int_equal(vkf_session_plan(model, &session_desc, &plans[1]), VKF_OK);
-    vkf_session *session = make_session(gpu, model);
-    vkf_context_memory_usage(gpu->context, &usage[2]);
-    for (size_t i = 0; i < 2; i++)
-        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
-            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
+    vkf_test_plans_are_allocated(vkf_test_gpu_of(state), "bert",
+                                 &(vkf_session_desc){.max_batch = MAX_BATCH, .max_source_len = MAX_LEN});
 }
 
 static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_encode_args args, vkf_status expected, const char *text)

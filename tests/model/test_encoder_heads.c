@@ -73,15 +73,13 @@ static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s-%s", family, heads[head].name);
-    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(name), "cases.safetensors");
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(name), bound->precision);
+    vkf_test_saved saved = vkf_test_saved_open(gpu, name, bound->precision);
     vkf_model_config config;
-    vkf_model_get_config(model, &config);
+    vkf_model_get_config(saved.model, &config);
     assert_int_equal(config.head, heads[head].head);
-    run r = load_run(file, config.head, config.head_outputs);
+    run r = load_run(saved.cases, config.head, config.head_outputs);
     const vkf_session_desc desc = {.max_batch = r.batch + 1, .max_source_len = r.len + 2, .max_logit_rows = 1};
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    saved.session = vkf_test_make_session(gpu, saved.model, &desc);
     size_t count = (size_t)r.batch * r.rows * r.outputs;
     float *logits = calloc(count, sizeof *logits);
     assert_non_null(logits);
@@ -93,16 +91,14 @@ static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const
         .source_types = config.token_types > 0 ? r.types : NULL,
         .out_logits = logits,
     };
-    if (vkf_session_encode(session, &args) != VKF_OK)
+    if (vkf_session_encode(saved.session, &args) != VKF_OK)
         fail_msg("%s: %s", name, gpu->last_error);
     clear_padding(&r, logits);
     assert_close(logits, r.logits, count, bound->atol * vkf_test_scale(r.logits, count), bound->rtol,
                  vkf_test_label(gpu, "%s, precision %d", name, (int)bound->precision));
     free(logits);
     free(r.logits);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 // Decoders are run as encoders that see no later token. The first two heads.

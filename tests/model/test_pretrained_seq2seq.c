@@ -52,10 +52,7 @@ static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t m
         .max_target_len = MAX_TARGET,
         .max_logit_rows = MAX_TARGET,
     };
-    vkf_session *session = NULL;
-    if (vkf_session_create(model, &desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_make_session(gpu, model, &desc);
 }
 
 // Hidden states of padding, which mean nothing, as zeros.
@@ -125,18 +122,14 @@ static void test_logits_in_every_precision(void **state)
         for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++) {
             if (!vkf_test_has_turn(gpu, precisions[p].precision))
                 continue;
-            const char *directory = vkf_test_pretrained(families[f]);
-            vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
-            vkf_model *model = vkf_test_load_pretrained(gpu, directory, precisions[p].precision);
-            vkf_session *session = make_session(gpu, model, 0, precisions[p].cache_dtype);
+            vkf_test_saved saved = vkf_test_saved_open(gpu, families[f], precisions[p].precision);
+            saved.session = make_session(gpu, saved.model, 0, precisions[p].cache_dtype);
             for (unsigned i = 0; i < CASES; i++) {
-                const run r = load_run(file, i);
-                check_run(gpu, session, &r, precisions[p].most,
+                const run r = load_run(saved.cases, i);
+                check_run(gpu, saved.session, &r, precisions[p].most,
                           vkf_test_label(gpu, "%s, case %u, precision %zu", families[f], i, p));
             }
-            vkf_session_destroy(&session);
-            vkf_model_destroy(&model);
-            vkf__tensor_file_close(&file);
+            vkf_test_saved_close(&saved);
         }
 }
 
@@ -166,18 +159,13 @@ static void test_greedy_tokens(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
-        const char *directory = vkf_test_pretrained(families[f]);
-        vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
-        vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model, 0, VKF_DTYPE_F32);
+        vkf_test_saved saved = vkf_test_saved_open(gpu, families[f], VKF_MODEL_PRECISION_F32);
+        saved.session = make_session(gpu, saved.model, 0, VKF_DTYPE_F32);
         for (unsigned i = 0; i < CASES; i++) {
-            const run r = load_run(file, i);
-            check_greedy(gpu, session, &r, vkf_test_label(gpu, "%s, case %u", families[f], i));
+            const run r = load_run(saved.cases, i);
+            check_greedy(gpu, saved.session, &r, vkf_test_label(gpu, "%s, case %u", families[f], i));
         }
-        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-        vkf_session_destroy(&session);
-        vkf_model_destroy(&model);
-        vkf__tensor_file_close(&file);
+        vkf_test_saved_close(&saved);
     }
 }
 
@@ -236,24 +224,20 @@ static void test_generated_tokens(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
-        const char *directory = vkf_test_pretrained(families[f]);
-        vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
-        vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model, 4, VKF_DTYPE_F32);
+        vkf_test_saved saved = vkf_test_saved_open(gpu, families[f], VKF_MODEL_PRECISION_F32);
+        saved.session = make_session(gpu, saved.model, 4, VKF_DTYPE_F32);
         for (unsigned i = 0; i < CASES; i++) {
-            run r = load_run(file, i);
-            check_case(gpu, session, &r, &(vkf_test_generation){0}, vkf_test_label(gpu, "%s, case %u", families[f], i));
+            run r = load_run(saved.cases, i);
+            check_case(gpu, saved.session, &r, &(vkf_test_generation){0},
+                       vkf_test_label(gpu, "%s, case %u", families[f], i));
             for (size_t b = 0; b < VKF_TEST_GENERATIONS; b++) {
-                r.greedy = vkf_test_generated(file, i, &vkf_test_generations[b]);
+                r.greedy = vkf_test_generated(saved.cases, i, &vkf_test_generations[b]);
                 if (r.greedy)
-                    check_case(gpu, session, &r, &vkf_test_generations[b],
+                    check_case(gpu, saved.session, &r, &vkf_test_generations[b],
                                vkf_test_label(gpu, "%s, case %u, %s", families[f], i, vkf_test_generations[b].name));
             }
         }
-        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-        vkf_session_destroy(&session);
-        vkf_model_destroy(&model);
-        vkf__tensor_file_close(&file);
+        vkf_test_saved_close(&saved);
     }
 }
 

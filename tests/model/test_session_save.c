@@ -17,10 +17,7 @@
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_batch, vkf_dtype cache_dtype)
 {
     const vkf_session_desc desc = {.max_batch = max_batch, .max_target_len = CONTEXT, .cache_dtype = cache_dtype};
-    vkf_session *session = NULL;
-    if (vkf_session_create(model, &desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_make_session(gpu, model, &desc);
 }
 
 static void prefill(vkf_session *session, uint32_t batch, const uint32_t *counts)

@@ -142,8 +142,7 @@ static void test_generation_below_its_checks_refuses_unknown_ids(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_session_desc desc = {.max_batch = 1, .max_target_len = 16, .max_beams = 2};
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    vkf_session *session = vkf_test_make_session(gpu, model, &desc);
     const int32_t ids[] = {-1, 101, 5000, 100000000, INT32_MAX, INT32_MIN};
     for (uint32_t i = 0; i < 12; i++) {
         int32_t out[4];

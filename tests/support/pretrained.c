@@ -80,6 +80,50 @@ vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vk
     return model;
 }
 
+vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc)
+{
+    vkf_session *session = NULL;
+    if (vkf_session_create(model, desc, &session) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    return session;
+}
+
+vkf_test_saved vkf_test_saved_open(vkf_test_gpu *gpu, const char *family, vkf_model_precision precision)
+{
+    const char *directory = vkf_test_pretrained(family);
+    return (vkf_test_saved){
+        .cases = vkf_test_open_safetensors(directory, "cases.safetensors"),
+        .model = vkf_test_load_pretrained(gpu, directory, precision),
+    };
+}
+
+void vkf_test_saved_close(vkf_test_saved *saved)
+{
+    assert_int_equal(vkf_session_record_count(saved->session), vkf_session_command_buffer_count(saved->session));
+    vkf_session_destroy(&saved->session);
+    vkf_model_destroy(&saved->model);
+    vkf__tensor_file_close(&saved->cases);
+}
+
+void vkf_test_plans_are_allocated(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc)
+{
+    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained(family)};
+    vkf_memory_usage usage[3];
+    vkf_memory_plan plans[2];
+    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
+    vkf_context_memory_usage(gpu->context, &usage[0]);
+    vkf_model *model = vkf_test_load_pretrained(gpu, model_desc.directory, VKF_MODEL_PRECISION_F32);
+    vkf_context_memory_usage(gpu->context, &usage[1]);
+    assert_int_equal(vkf_session_plan(model, desc, &plans[1]), VKF_OK);
+    vkf_session *session = vkf_test_make_session(gpu, model, desc);
+    vkf_context_memory_usage(gpu->context, &usage[2]);
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
+            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
 double vkf_test_scale(const float *values, size_t count)
 {
     double most = 1;

@@ -16,6 +16,20 @@ vkf__tensor_file *vkf_test_open_safetensors(const char *directory, const char *n
 // Tensor "NUMBER.NAME"; fails the test when there is none.
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
+vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc);
+
+// A family's model, what transformers computed with it, and a session of it where a test makes one.
+typedef struct vkf_test_saved {
+    vkf__tensor_file *cases;
+    vkf_model *model;
+    vkf_session *session; // NULL until then
+} vkf_test_saved;
+vkf_test_saved vkf_test_saved_open(vkf_test_gpu *gpu, const char *family, vkf_model_precision precision);
+// Fails the test where the session recorded a command buffer more than once.
+void vkf_test_saved_close(vkf_test_saved *saved);
+
+// Fails the test unless the plans of the family's model and of a session are what each then takes of every heap.
+void vkf_test_plans_are_allocated(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc);
 
 // Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe,
 // without sanitizers. Elsewhere the first family's tensors and the two whole types of numbers stand for all.
