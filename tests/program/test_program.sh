@@ -82,7 +82,7 @@ command_line() {
         expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
     done
     expect 2 "empty variant" info --variant ''
-    expect 1 "variant of no kernel" info --variant gem_tile
+    expect 1 "variant of no kernel" eval "$work" --out "$work/results" --variant gem_tile
     says "variant of no kernel" 'begins with "gem_tile"; near it are gemm_tile, '
     expect 1 "variant of no config" eval "$work" --out "$work/results" --variant gemm_tile.f32_f32_f32/smell
     says "variant of no config" 'near it are gemm_tile\.f32_f32_f32/small, '

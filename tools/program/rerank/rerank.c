@@ -226,7 +226,8 @@ static bool rank(const rerank_options *options, vkf_embedder *embedder, const vk
         vkf_print_error("memory is exhausted");
         return false;
     }
-    bool done = check_head(options, embedder) && vkf_rerank_settings_load(options->model_directory, &settings) &&
+    bool done = check_head(options, embedder) &&
+                vkf_rerank_settings_load(options->model_directory, vkf_embedder_model(embedder), &settings) &&
                 score(options, embedder, documents, settings.prompt, ranking);
     if (done) {
         qsort(ranking, documents->count, sizeof *ranking, compare);

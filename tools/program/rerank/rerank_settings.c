@@ -2,6 +2,7 @@
 #include "rerank/rerank_settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,27 +10,36 @@
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/sentence/sentence_modules.h"
 #include "output/file_output.h"
 
+#define NAME_BYTES 256
+
 // *out_root stays NULL where there is no such file.
-static vkf_status load(const vkf__host *host, const char *directory, const char *name, json_t **out_root)
+static vkf_status load(const vkf__host *host, const char *directory, json_t **out_root)
 {
     char *path = NULL;
-    vkf_status status = vkf__path_join(host, directory, name, &path);
+    vkf_status status = vkf__path_join(host, directory, "config_sentence_transformers.json", &path);
     if (status == VKF_OK && vkf__file_is_there(host, path))
         status = vkf__json_load(host, path, out_root);
     vkf__free(host, path);
     return status;
 }
 
-static const json_t *named_in(const json_t *settings, const json_t *config)
+// The name of the activation; false where no file has one.
+static bool find_activation(const json_t *settings, const vkf_model *model, char out_name[NAME_BYTES])
 {
-    const json_t *own = json_object_get(settings, "activation_fn");
-    const json_t *within = json_object_get(json_object_get(config, "sentence_transformers"), "activation_fn");
-    if (json_is_string(own))
-        return own;
-    return within ? within : json_object_get(config, "sbert_ce_default_activation_function");
+    static const char *const keys[] = {"sentence_transformers.activation_fn", "sbert_ce_default_activation_function"};
+    const char *own = json_string_value(json_object_get(settings, "activation_fn"));
+    if (own) {
+        (void)snprintf(out_name, NAME_BYTES, "%s", own);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        size_t bytes = NAME_BYTES;
+        if (vkf_model_metadata(model, keys[i], &bytes, out_name) == VKF_OK)
+            return strcmp(out_name, "null") != 0;
+    }
+    return false;
 }
 
 static bool take_activation(const char *directory, const char *name, vkf_score_kind *out_kind)
@@ -56,22 +66,17 @@ static bool take_prompt(const json_t *settings, char **out_prompt)
     return !prompt || *out_prompt;
 }
 
-bool vkf_rerank_settings_load(const char *directory, vkf_rerank_settings *out_settings)
+bool vkf_rerank_settings_load(const char *directory, const vkf_model *model, vkf_rerank_settings *out_settings)
 {
     const vkf__host host = vkf_printing_host();
-    json_t *settings = NULL, *config = NULL;
-    char *transformer = NULL;
+    json_t *settings = NULL;
+    char name[NAME_BYTES];
     *out_settings = (vkf_rerank_settings){0};
-    bool loaded = load(&host, directory, "config_sentence_transformers.json", &settings) == VKF_OK &&
-                  vkf__transformer_directory(&host, directory, &transformer) == VKF_OK &&
-                  load(&host, transformer, "config.json", &config) == VKF_OK;
-    const json_t *name = named_in(settings, config);
-    if (loaded && json_is_string(name))
-        loaded = take_activation(directory, json_string_value(name), &out_settings->score);
+    bool loaded = load(&host, directory, &settings) == VKF_OK;
+    if (loaded && find_activation(settings, model, name))
+        loaded = take_activation(directory, name, &out_settings->score);
     loaded = loaded && take_prompt(settings, &out_settings->prompt);
     json_decref(settings);
-    json_decref(config);
-    vkf__free(&host, transformer);
     return loaded;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include <vkformer/model.h>
+
 typedef enum vkf_score_kind {
     VKF_SCORE_SIGMOID = 0, // what a model that says nothing gets
     VKF_SCORE_IDENTITY,
@@ -17,7 +19,7 @@ typedef struct vkf_rerank_settings {
 // Reads the activation: activation_fn of config_sentence_transformers.json, or of sentence_transformers in config.json,
 // or what config.json called sbert_ce_default_activation_function before; and the prompt that default_prompt_name
 // names. False: the activation is another one, or a file cannot be read; the reason has been printed.
-bool vkf_rerank_settings_load(const char *directory, vkf_rerank_settings *out_settings);
+bool vkf_rerank_settings_load(const char *directory, const vkf_model *model, vkf_rerank_settings *out_settings);
 void vkf_rerank_settings_free(vkf_rerank_settings *settings);
 
 double vkf_score_of(vkf_score_kind kind, float logit);
