@@ -20,7 +20,7 @@ static uint32_t draws_of(const vkf__kernel *kernel)
 {
     if (vkf_test_all())
         return is_slow(kernel->op) ? 3 : 24;
-    return is_slow(kernel->op) ? 1 : getenv("VKF_TEST_BRIEF") ? 2 : 4;
+    return is_slow(kernel->op) ? 1 : getenv("VKF_TEST_BRIEF") ? 2 : 3;
 }
 
 // Draws cases for a variant, until one is wrong. *out_taken: how many it took.
