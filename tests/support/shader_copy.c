@@ -46,55 +46,53 @@ static bool is_source(const char *name)
     return false;
 }
 
-// Copies the sources of one folder, or removes what a copy holds when `remove_all` is set.
-static void walk(const vkf_shader_copy *copy, const char *folder, bool remove_all)
+// Copies the sources below a folder, which the copy has already.
+static void copy_folder(const char *from, const char *to)
 {
-    char from[512], to[512];
-    (void)snprintf(from, sizeof from, "%s/%s", remove_all ? copy->path : VKF_TEST_SHADERS, folder);
     vkf__listing *listing = vkf__listing_open(from);
     assert_non_null(listing);
     for (const char *name; (name = vkf__listing_next(listing)) != NULL;) {
-        if (!is_source(name))
-            continue;
-        (void)snprintf(to, sizeof to, "%s/%s/%.200s", copy->path, folder, name);
-        if (remove_all) {
-            (void)vkf__file_remove(to);
-            continue;
+        char source[512], target[512];
+        (void)snprintf(source, sizeof source, "%s/%.200s", from, name);
+        (void)snprintf(target, sizeof target, "%s/%.200s", to, name);
+        if (is_source(name)) {
+            char *text = read_text(source);
+            write_text(target, text);
+            free(text);
+        } else if (!strchr(name, '.')) { // a folder
+            assert_int_equal(vkf__directory_make(target, 0700), 0);
+            copy_folder(source, target);
         }
-        (void)snprintf(from, sizeof from, "%s/%s/%.200s", VKF_TEST_SHADERS, folder, name);
-        char *text = read_text(from);
-        write_text(to, text);
-        free(text);
     }
     vkf__listing_close(listing);
 }
 
-// A folder stands behind the one that it is in.
-static const char *const folders[] = {".",    "include", "shared",   "attention", "flat",          "gemm",
-                                      "roof", "rows",    "software", "train",     "train/software"};
-#define FOLDERS (sizeof folders / sizeof folders[0])
+static void remove_folder(const char *path)
+{
+    vkf__listing *listing = vkf__listing_open(path);
+    assert_non_null(listing);
+    for (const char *name; (name = vkf__listing_next(listing)) != NULL;) {
+        char inner[512];
+        (void)snprintf(inner, sizeof inner, "%s/%.200s", path, name);
+        if (vkf__file_remove(inner) != 0)
+            remove_folder(inner);
+    }
+    vkf__listing_close(listing);
+    (void)vkf__directory_remove(path);
+}
 
 void vkf_test_copy_shaders(vkf_shader_copy *copy)
 {
-    char path[300], temporary[64];
+    char temporary[64];
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     (void)snprintf(copy->path, sizeof copy->path, "%s/vkformer-shaders-XXXXXX", temporary);
     assert_int_equal(vkf__directory_make_temporary(copy->path), 0);
-    for (size_t i = 0; i < FOLDERS; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        assert_true(i == 0 || vkf__directory_make(path, 0700) == 0);
-        walk(copy, folders[i], false);
-    }
+    copy_folder(VKF_TEST_SHADERS, copy->path);
 }
 
 void vkf_test_remove_shaders(const vkf_shader_copy *copy)
 {
-    char path[300];
-    for (size_t i = FOLDERS; i-- > 0;) {
-        walk(copy, folders[i], true);
-        (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        (void)vkf__directory_remove(i > 0 ? path : copy->path);
-    }
+    remove_folder(copy->path);
 }
 
 int vkf_test_edit_shader(const vkf_shader_copy *copy, const char *name, const char *from, const char *to)

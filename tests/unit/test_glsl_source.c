@@ -16,6 +16,12 @@ static void write_text(scratch_directory *scratch, const char *name, const char 
     (void)scratch_write(scratch, name, text, strlen(text));
 }
 
+static void make_folder(const scratch_directory *scratch, const char *name, char out_path[300])
+{
+    (void)snprintf(out_path, 300, "%s/%s", scratch->path, name);
+    assert_int_equal(vkf__directory_make(out_path, 0700), 0);
+}
+
 // The expansion of main.comp; the caller frees it with vkf__free().
 static void expand(scratch_directory *scratch, recording_host *recording, const char *preamble, char **out_text)
 {
@@ -129,10 +135,8 @@ static void test_source_looks_in_include_and_shared(void **state)
 {
     scratch_directory *scratch = *state;
     char path[300];
-    (void)snprintf(path, sizeof path, "%s/include", scratch->path);
-    assert_int_equal(vkf__directory_make(path, 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/shared", scratch->path);
-    assert_int_equal(vkf__directory_make(path, 0700), 0);
+    make_folder(scratch, "include", path);
+    make_folder(scratch, "shared", path);
     write_text(scratch, "main.comp", "#include \"deep.glsl\"\n#include \"include/deep.glsl\"\n");
     write_text(scratch, "include/deep.glsl", "deep\n#include \"beside.glsl\"\n#include \"types.h\"\n");
     write_text(scratch, "include/beside.glsl", "beside\n");
@@ -168,10 +172,8 @@ static void test_source_in_a_folder_of_its_own_finds_what_is_beside_it(void **st
     char path[300];
     recording_host recording;
     char *text = NULL;
-    (void)snprintf(path, sizeof path, "%s/include", scratch->path);
-    assert_int_equal(vkf__directory_make(path, 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/flat", scratch->path);
-    assert_int_equal(vkf__directory_make(path, 0700), 0);
+    make_folder(scratch, "include", path);
+    make_folder(scratch, "flat", path);
     write_text(scratch, "include/deep.glsl", "deep\n");
     write_text(scratch, "flat/main.comp", "#include \"include/deep.glsl\"\n");
     recording_host_init(&recording);

@@ -256,7 +256,7 @@ static vkf_status cases_of(vkf__cases *c, const uint32_t edge[2], bool rms)
     const bool apart = vkf__case_flip(c, false);
     vkf__norm_gradients_args args = {
         .label = "norm_gradients",
-        .rows = vkf__case_size(c, edge[0], 200),
+        .rows = vkf__case_size(c, edge[0], 400), // more than groups: the last one may be shorter
         .dim = vkf__case_size(c, edge[1], 512),
         .eps = vkf__case_norm_eps(c),
         .rms = vkf__case_flip(c, rms),

@@ -6,7 +6,6 @@
 
 #include "command/commands.h"
 #include "command/nearest_name.h"
-#include "lab/bench/bench_cases.h"
 #include "lab/bench/bench_watch.h"
 #include "measure/measured_roofs.h"
 #include "output/visible_text.h"
@@ -14,7 +13,7 @@
 static const vkf_bench_spec *const benchmarks[] = {
     &vkf_bench_gemm,   &vkf_bench_gemv,    &vkf_bench_attention, &vkf_bench_mha,      &vkf_bench_softmax,
     &vkf_bench_norm,   &vkf_bench_permute, &vkf_bench_layer,     &vkf_bench_backward, &vkf_bench_model,
-    &vkf_bench_decode, &vkf_bench_train,   &vkf_bench_copy,      &vkf_bench_fma,
+    &vkf_bench_decode, &vkf_bench_train,   &vkf_bench_copy,      &vkf_bench_fma,      &vkf_bench_cases,
 };
 
 #define BENCHMARK_COUNT (sizeof benchmarks / sizeof benchmarks[0])
@@ -27,7 +26,6 @@ static void print_help(FILE *out)
         vkf_bench_forms_text(&benchmarks[i]->extents, forms, sizeof forms);
         vkf_print_on(out, "  %-10s %s%s%s\n", benchmarks[i]->name, benchmarks[i]->summary, forms[0] ? ": " : "", forms);
     }
-    fputs("  cases      every kernel of an operator, on the operator's own cases: OPERATOR\n", out);
     fputs("\nvkformer bench BENCHMARK --help describes a benchmark and its options. All have\n\n", out);
     vkf_bench_print_common_help(out);
 }
@@ -113,11 +111,6 @@ int vkf_cmd_bench(int argc, char **argv)
         return VKF_EXIT_DONE;
     }
     vkf_nearest_name nearest = {.word = argv[1]};
-    vkf_nearest_name_offer(&nearest, "cases");
-    if (strcmp(argv[1], "cases") == 0) {
-        argv[1] = "vkformer bench cases";
-        return vkf_cmd_bench_cases(argc - 1, argv + 1);
-    }
     for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
         vkf_nearest_name_offer(&nearest, benchmarks[i]->name);
         if (strcmp(argv[1], benchmarks[i]->name) != 0)
@@ -125,6 +118,8 @@ int vkf_cmd_bench(int argc, char **argv)
         char full_name[64];
         snprintf(full_name, sizeof full_name, "vkformer bench %s", benchmarks[i]->name);
         argv[1] = full_name;
+        if (benchmarks[i]->command)
+            return benchmarks[i]->command(argc - 1, argv + 1);
         return vkf_bench_run_with_options(argc - 1, argv + 1, benchmarks[i], run);
     }
     vkf_nearest_name_refuse(&nearest, "", "there is no such benchmark", argv[0]);

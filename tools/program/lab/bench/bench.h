@@ -33,6 +33,8 @@ struct vkf_bench_spec {
     uint32_t parts;       // results of a shape, each from its own run; 0: one
     // Whether a shape makes sense; false after a message. NULL: every one does.
     bool (*check)(const vkf_bench_options *options, const vkf_bench_shape *shape);
+    // What runs instead of all this, with a command line of its own; NULL: nothing. `argv` begins with its name.
+    int (*command)(int argc, char **argv);
     // Measures one part of a shape. Failures have been printed.
     vkf_status (*run)(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape);
 };
@@ -67,5 +69,6 @@ extern const vkf_bench_spec vkf_bench_decode;
 extern const vkf_bench_spec vkf_bench_train;
 extern const vkf_bench_spec vkf_bench_copy;
 extern const vkf_bench_spec vkf_bench_fma;
+extern const vkf_bench_spec vkf_bench_cases;
 
 #endif

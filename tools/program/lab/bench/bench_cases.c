@@ -1,8 +1,4 @@
 // vkformer bench cases: how long each kernel takes on the edge shapes and drawn shapes of its operator.
-#include "lab/bench/bench_cases.h"
-
-#include <stdio.h>
-
 #include "command/command.h"
 #include "kernel/context.h"
 #include "lab/bench/bench.h"
@@ -84,6 +80,7 @@ static vkf_status add_row(bench_cases *bench, const vkf__variant *variant, const
     return vkf_rows_add(&bench->walk.rows, row) ? VKF_OK : VKF_ERROR_FILE;
 }
 
+// Every run finds what the last one left: kernels that add to their output add again.
 static vkf_status measure(bench_cases *bench, vkf__cases *cases, const vkf__case *c, vkf__trial *trial)
 {
     double samples_ns[MAX_REPETITIONS];
@@ -129,9 +126,15 @@ static int run(void *user)
     return code;
 }
 
-int vkf_cmd_bench_cases(int argc, char **argv)
+static int command(int argc, char **argv)
 {
-    static const vkf_command command = {own, NULL, take_arguments, print_help, run};
+    static const vkf_command cases = {own, NULL, take_arguments, print_help, run};
     bench_cases_options options = {.operators = {.seed = 1}, .repetitions = 20, .warmup = 3};
-    return vkf_command_run(&command, argc, argv, &options, &options.common);
+    return vkf_command_run(&cases, argc, argv, &options, &options.common);
 }
+
+const vkf_bench_spec vkf_bench_cases = {
+    .name = "cases",
+    .summary = "every kernel of an operator, on the operator's own cases: OPERATOR",
+    .command = command,
+};
