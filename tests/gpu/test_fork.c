@@ -40,12 +40,12 @@ static void make(vkf_test_gpu *gpu, inheritance *out)
     sample_weights_create(gpu, &out->weights);
     assert_int_equal(sample_layer_create(gpu->context, SAMPLE_ENCODER, &out->weights, sizes, &out->layer), VKF_OK);
     out->tensor = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 2, shape, NULL);
-    out->model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
-    assert_int_equal(vkf_session_create(out->model, &desc, &out->session), VKF_OK);
+    out->model = vkf_test_load_family(gpu, "llama");
+    out->session = vkf_test_make_session(gpu, out->model, &desc);
     generator.directory = vkf_test_pretrained("llama");
-    assert_int_equal(vkf_generator_create(gpu->context, &generator, &out->generator), VKF_OK);
+    out->generator = vkf_test_make_generator(gpu, &generator);
     embedder.directory = vkf_test_pretrained("bert");
-    assert_int_equal(vkf_embedder_create(gpu->context, &embedder, &out->embedder), VKF_OK);
+    out->embedder = vkf_test_make_embedder(gpu, &embedder);
     assert_int_equal(vkf_vocabulary_load(gpu->context, demo, &out->vocabulary), VKF_OK);
     assert_int_equal(vkf_tokenizer_load(NULL, vkf_test_pretrained("llama"), &out->tokenizer), VKF_OK);
 }

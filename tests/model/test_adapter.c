@@ -18,17 +18,7 @@ static vkf_model *load(vkf_test_gpu *gpu, const char *family, bool adapted)
     (void)snprintf(directory, sizeof directory, "%s", vkf_test_pretrained(family));
     (void)snprintf(adapter, sizeof adapter, "%s-adapter", directory);
     const vkf_model_desc desc = {.directory = directory, .adapter_directory = adapted ? adapter : NULL};
-    vkf_model *model = NULL;
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
-    return model;
-}
-
-static vkf__tensor_file *open_cases(const char *family)
-{
-    char directory[512];
-    (void)snprintf(directory, sizeof directory, "%s-adapter", vkf_test_pretrained(family));
-    return vkf_test_open_safetensors(directory, "cases.safetensors");
+    return vkf_test_load(gpu, &desc);
 }
 
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
@@ -44,6 +34,17 @@ static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
     return vkf_test_make_session(gpu, model, &desc);
 }
 
+// The model with its adapter, what PEFT computed with it, and a session.
+static vkf_test_saved open_adapted(vkf_test_gpu *gpu, const char *family)
+{
+    char directory[512];
+    (void)snprintf(directory, sizeof directory, "%s-adapter", vkf_test_pretrained(family));
+    vkf_test_saved saved = {.cases = vkf_test_open_safetensors(directory, "cases.safetensors"),
+                            .model = load(gpu, family, true)};
+    saved.session = make_session(gpu, saved.model);
+    return saved;
+}
+
 static void check(vkf_test_gpu *gpu, const char *family, const float *logits, const vkf__stored_tensor *expected)
 {
     const vkf_test_bound *bound = &vkf_test_bounds[VKF_MODEL_PRECISION_F32];
@@ -54,11 +55,9 @@ static void check(vkf_test_gpu *gpu, const char *family, const float *logits, co
 
 static void check_decoder(vkf_test_gpu *gpu, const char *family)
 {
-    vkf__tensor_file *file = open_cases(family);
-    vkf_model *model = load(gpu, family, true);
-    vkf_session *session = make_session(gpu, model);
-    const vkf__stored_tensor *logits = vkf_test_case_tensor(file, 0, "logits");
-    const int32_t *ids = (const int32_t *)vkf_test_case_tensor(file, 0, "ids")->data;
+    vkf_test_saved saved = open_adapted(gpu, family);
+    const vkf__stored_tensor *logits = vkf_test_case_tensor(saved.cases, 0, "logits");
+    const int32_t *ids = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "ids")->data;
     const uint32_t lengths[BATCH] = {LENGTH, LENGTH};
     int32_t tokens[BATCH * NEW_TOKENS];
     uint32_t counts[BATCH];
@@ -73,16 +72,14 @@ static void check_decoder(vkf_test_gpu *gpu, const char *family)
         .out_ids = tokens,
         .out_lengths = counts,
     };
-    if (vkf_session_decode(session, &decode) != VKF_OK || vkf_session_generate(session, &generate) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
+    vkf_test_expect(gpu, vkf_session_decode(saved.session, &decode), VKF_OK, "");
+    vkf_test_expect(gpu, vkf_session_generate(saved.session, &generate), VKF_OK, "");
     check(gpu, family, out, logits);
-    const int32_t *greedy = (const int32_t *)vkf_test_case_tensor(file, 0, "greedy")->data;
+    const int32_t *greedy = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "greedy")->data;
     for (uint32_t row = 0; row < BATCH; row++) // it goes on behind an end
         assert_memory_equal(tokens + row * NEW_TOKENS, greedy + row * NEW_TOKENS, counts[row] * sizeof *tokens);
     free(out);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void test_decoders(void **state)
@@ -95,27 +92,22 @@ static void test_a_classifier(void **state)
 {
     static const char family[] = "bert-sequence-classification";
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf__tensor_file *file = open_cases(family);
-    vkf_model *model = load(gpu, family, true);
-    vkf_session *session = make_session(gpu, model);
-    const vkf__stored_tensor *logits = vkf_test_case_tensor(file, 0, "logits");
+    vkf_test_saved saved = open_adapted(gpu, family);
+    const vkf__stored_tensor *logits = vkf_test_case_tensor(saved.cases, 0, "logits");
     const int32_t lengths[BATCH] = {LENGTH, LENGTH};
     float out[BATCH * 8];
     assert_true(logits->count <= sizeof out / sizeof out[0]);
     const vkf_encode_args encode = {
         .batch = BATCH,
         .source_len = LENGTH,
-        .source_ids = (const int32_t *)vkf_test_case_tensor(file, 0, "ids")->data,
+        .source_ids = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "ids")->data,
         .source_lengths = lengths,
-        .source_types = (const int32_t *)vkf_test_case_tensor(file, 0, "types")->data,
+        .source_types = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "types")->data,
         .out_logits = out,
     };
-    if (vkf_session_encode(session, &encode) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
+    vkf_test_expect(gpu, vkf_session_encode(saved.session, &encode), VKF_OK, "");
     check(gpu, family, out, logits);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf__tensor_file_close(&file);
+    vkf_test_saved_close(&saved);
 }
 
 static void test_a_cache_of_the_model_without(void **state)

@@ -38,10 +38,7 @@ static vkf_generator *make_generator(vkf_test_gpu *gpu, const char *family, bool
         .max_prompt_len = 16,
         .whole_prompts = whole_prompts,
     };
-    vkf_generator *generator = NULL;
-    if (vkf_generator_create(gpu->context, &desc, &generator) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
-    return generator;
+    return vkf_test_make_generator(gpu, &desc);
 }
 
 static vkf_generation_cost answer(vkf_test_gpu *gpu, vkf_generator *generator, const chat *chats, uint32_t count,
@@ -59,8 +56,7 @@ static vkf_generation_cost answer(vkf_test_gpu *gpu, vkf_generator *generator, c
         .out_continuations = out,
         .out_cost = &cost,
     };
-    if (vkf_generator_run(generator, &args) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, vkf_generator_run(generator, &args), VKF_OK, "");
     return cost;
 }
 

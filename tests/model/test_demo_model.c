@@ -157,12 +157,9 @@ static score evaluate(demo *d, vkf_dtype dtype)
 {
     const vkf_model_desc model_desc = {.directory = DEMO, .precision = vkf_test_precision(dtype)};
     const vkf_session_desc desc = {.max_batch = BATCH, .max_source_len = MAX_SOURCE, .max_target_len = MAX_TARGET};
-    vkf_model *model = NULL;
-    vkf_session *session = NULL;
+    vkf_session *session = vkf_test_load_session(&d->gpu, &model_desc, &desc);
     score total = {0};
     uint32_t count = pair_count(d, dtype), stride = ROWS / count;
-    assert_int_equal(vkf_model_load(d->gpu.context, &model_desc, &model), VKF_OK);
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
     for (uint32_t done = 0; done < count; done += BATCH) {
         int32_t ids[BATCH][MAX_TARGET];
         uint32_t lengths[BATCH], batch = count - done < BATCH ? count - done : BATCH;
@@ -173,7 +170,6 @@ static score evaluate(demo *d, vkf_dtype dtype)
     printf("%s: %u pairs, %u with PyTorch's ids, %u texts right\n", vkf_dtype_name(dtype), total.pairs, total.same_ids,
            total.same_texts);
     vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
     return total;
 }
 
@@ -274,10 +270,7 @@ static void test_decode_of_pytorch_ids(void **state)
     const pair *last = &d->pairs[ROWS - 1];
     int32_t source[MAX_SOURCE];
     float logits[MAX_TARGET * 40];
-    vkf_model *model = NULL;
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_model_load(d->gpu.context, &model_desc, &model), VKF_OK);
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    vkf_session *session = vkf_test_load_session(&d->gpu, &model_desc, &desc);
     const vkf_encode_args encoded = {.batch = 1, .source_len = encode(d, last->english, source), .source_ids = source};
     const vkf_decode_args decode = {.target_len = last->id_count - 1, .target_ids = last->ids, .out_logits = logits};
     assert_int_equal(vkf_session_encode(session, &encoded), VKF_OK);
@@ -288,7 +281,6 @@ static void test_decode_of_pytorch_ids(void **state)
             assert_true(id == last->ids[t + 1] || row[id] + 11 < row[last->ids[t + 1]]);
     }
     vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
 }
 
 int main(void)

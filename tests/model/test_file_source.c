@@ -104,10 +104,9 @@ static int tree_join(tree *t, const char *path)
 static void generate(vkf_test_gpu *gpu, const vkf_generator_desc *desc, vkf_continuation *out)
 {
     const vkf_text prompt = {"A cat sat there.", 16};
-    vkf_generator *generator = NULL;
+    vkf_generator *generator = vkf_test_make_generator(gpu, desc);
     const vkf_generator_args args = {.prompts = &prompt, .count = 1, .max_new_tokens = 8, .out_continuations = out};
-    if (vkf_generator_create(gpu->context, desc, &generator) != VKF_OK || vkf_generator_run(generator, &args) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, vkf_generator_run(generator, &args), VKF_OK, "");
     vkf_generator_destroy(&generator);
 }
 
@@ -144,14 +143,12 @@ static void test_an_adapter_from_memory(void **state)
     vkf_model *model = NULL;
     tree_read(&t, vkf_test_pretrained("llama"));
     vkf_model_desc desc = {.directory = NOWHERE, .files = &t.source, .adapter_directory = "an adapter"};
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_FILE);
-    assert_non_null(strstr(gpu->last_error, "an adapter/adapter_config.json"));
+    vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_FILE, "an adapter/adapter_config.json");
     snprintf(path, sizeof path, "%s/adapter_config.json", vkf_test_pretrained("llama-adapter"));
     add_file(&t, path, "adapter_config.json");
     snprintf(path, sizeof path, "%s/adapter_model.safetensors", vkf_test_pretrained("llama-adapter"));
     add_file(&t, path, "adapter_model.safetensors");
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    model = vkf_test_load(gpu, &desc);
     vkf_model_destroy(&model);
     tree_free(&t);
 }
@@ -174,15 +171,12 @@ static void test_generators_from_a_part_of_an_open_file(void **state)
 static void embed(vkf_test_gpu *gpu, const vkf_embedder_desc *desc, float out_embedding[64])
 {
     const vkf_text text = {"A cat sat there.", 16};
-    vkf_embedder *embedder = NULL;
+    vkf_embedder *embedder = vkf_test_make_embedder(gpu, desc);
     vkf_model_config config;
     const vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = out_embedding};
-    if (vkf_embedder_create(gpu->context, desc, &embedder) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
     vkf_embedder_get_config(embedder, &config);
     assert_in_range(config.embedding_dim, 1, 64);
-    if (vkf_embedder_run(embedder, &args) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, vkf_embedder_run(embedder, &args), VKF_OK, "");
     vkf_embedder_destroy(&embedder);
 }
 
@@ -213,10 +207,8 @@ static void test_plans_are_the_same(void **state)
         const vkf_model_desc descs[] = {{.directory = vkf_test_pretrained(families[i])},
                                         {.directory = NOWHERE, .files = &t.source}};
         for (size_t p = 0; p < 2; p++) {
-            vkf_model *model = NULL;
-            if (vkf_model_plan(gpu->context, &descs[p], &plans[p]) != VKF_OK ||
-                vkf_model_load(gpu->context, &descs[p], &model) != VKF_OK)
-                fail_msg("%s", gpu->last_error);
+            vkf_test_expect(gpu, vkf_model_plan(gpu->context, &descs[p], &plans[p]), VKF_OK, "");
+            vkf_model *model = vkf_test_load(gpu, &descs[p]);
             vkf_model_destroy(&model);
         }
         assert_int_equal(plans[0].weights_bytes, plans[1].weights_bytes);
@@ -303,14 +295,11 @@ static void test_files_that_fail_are_named(void **state)
     assert_int_equal(load(gpu, &c), VKF_OK);
     assert_true(c.open >= 3); // config.json, generation_config.json, the weights
     c.absent = "config.json";
-    assert_int_equal(load(gpu, &c), VKF_ERROR_FILE);
-    assert_non_null(strstr(gpu->last_error, NOWHERE "/config.json: there is no such file"));
+    vkf_test_expect(gpu, load(gpu, &c), VKF_ERROR_FILE, NOWHERE "/config.json: there is no such file");
     c.absent = "model.safetensors";
-    assert_int_equal(load(gpu, &c), VKF_ERROR_FILE);
-    assert_non_null(strstr(gpu->last_error, "no weights in it"));
+    vkf_test_expect(gpu, load(gpu, &c), VKF_ERROR_FILE, "no weights in it");
     c = (counting){.inner = &t.source, .unreadable = "model.safetensors"};
-    assert_int_equal(load(gpu, &c), VKF_ERROR_FILE);
-    assert_non_null(strstr(gpu->last_error, NOWHERE "/model.safetensors: bytes 0+"));
+    vkf_test_expect(gpu, load(gpu, &c), VKF_ERROR_FILE, NOWHERE "/model.safetensors: bytes 0+");
     tree_free(&t);
 }
 
@@ -322,8 +311,8 @@ static void test_a_source_without_callbacks_is_refused(void **state)
     const vkf_tokenizer_desc tokenizer = {.files = &source};
     vkf_model *model = NULL;
     vkf_tokenizer *loaded = NULL;
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(gpu->last_error, "`files` has no read"));
+    vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT,
+                    "`files` has no read");
     assert_int_equal(vkf_tokenizer_load(&tokenizer, NOWHERE, &loaded), VKF_ERROR_INVALID_ARGUMENT);
 }
 

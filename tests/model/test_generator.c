@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "support/counting_allocator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 
@@ -26,13 +25,10 @@ static vkf_text text_of(const char *text)
 
 static vkf_generator *make_generator_with(vkf_test_gpu *gpu, const char *family, vkf_generator_desc desc)
 {
-    vkf_generator *generator = NULL;
     desc.directory = vkf_test_pretrained(family);
     desc.max_prompt_len = 7;
     desc.max_beams = 3;
-    if (vkf_generator_create(gpu->context, &desc, &generator) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
-    return generator;
+    return vkf_test_make_generator(gpu, &desc);
 }
 
 static vkf_generator *make_generator(vkf_test_gpu *gpu, const char *family, uint32_t max_batch)
@@ -70,8 +66,7 @@ static void run_free(run *r)
 
 static void run_all(vkf_test_gpu *gpu, vkf_generator *generator, run *r)
 {
-    if (vkf_generator_run(generator, &r->args) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, vkf_generator_run(generator, &r->args), VKF_OK, "");
 }
 
 static void assert_same(const vkf_continuation *a, const vkf_continuation *b)
@@ -162,10 +157,9 @@ static void test_a_full_context_ends_a_continuation(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_generator_desc desc = {.directory = vkf_test_pretrained("llama"), .max_context = 9};
-    vkf_generator *generator = NULL;
+    vkf_generator *generator = vkf_test_make_generator(gpu, &desc);
     vkf_model_config config;
     run r;
-    assert_int_equal(vkf_generator_create(gpu->context, &desc, &generator), VKF_OK);
     vkf_generator_get_config(generator, &config);
     assert_int_equal(config.kind, VKF_MODEL_DECODER);
     assert_int_equal(vkf_generator_context(generator), 9);
@@ -384,9 +378,7 @@ static void expect(vkf_test_gpu *gpu, vkf_generator *generator, run *r, vkf_stat
     memset(&r->cost, 0xa5, sizeof r->cost);
     memset(before, 0xa5, sizeof before);
     gpu->last_error[0] = '\0';
-    vkf_status status = vkf_generator_run(generator, &r->args);
-    if (status != expected || !strstr(gpu->last_error, text))
-        fail_msg("status %d with \"%s\", expected %d with \"%s\"", status, gpu->last_error, expected, text);
+    vkf_test_expect(gpu, vkf_generator_run(generator, &r->args), expected, text);
     assert_memory_equal(r->out, before, sizeof r->out);
     assert_memory_equal(&r->cost, before, sizeof r->cost);
 }
@@ -445,8 +437,7 @@ static void test_progress_of_loading_and_its_cancel(void **state)
         .progress = count_calls,
         .progress_user = &c,
     };
-    vkf_generator *generator = NULL;
-    assert_int_equal(vkf_generator_create(gpu->context, &desc, &generator), VKF_OK);
+    vkf_generator *generator = vkf_test_make_generator(gpu, &desc);
     assert_true(c.calls > 10); // tensors
     vkf_generator_destroy(&generator);
     assert_null(generator);
@@ -520,9 +511,7 @@ static void test_a_context_too_small_is_refused(void **state)
 static void refuse_model(vkf_test_gpu *gpu, const vkf_generator_desc *desc, vkf_status expected, const char *text)
 {
     vkf_generator *generator = NULL;
-    vkf_status status = vkf_generator_create(gpu->context, desc, &generator);
-    if (status != expected || !strstr(gpu->last_error, text))
-        fail_msg("status %d with \"%s\", expected %d with \"%s\"", status, gpu->last_error, expected, text);
+    vkf_test_expect(gpu, vkf_generator_create(gpu->context, desc, &generator), expected, text);
     assert_null(generator);
 }
 

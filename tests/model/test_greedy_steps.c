@@ -46,8 +46,7 @@ static void make_fixture(void **state, fixture *f)
     vkf_test_rig_make(vkf_test_gpu_of(state), &config, VKF_DTYPE_F32, &desc, &f->rig);
     f->before = *traits_of(f);
     pretend(f);
-    if (vkf_session_create(f->rig.model, &desc, &f->session) != VKF_OK)
-        fail_msg("%s", f->rig.gpu->last_error);
+    f->session = vkf_test_make_session(f->rig.gpu, f->rig.model, &desc);
 }
 
 static void free_fixture(fixture *f)

@@ -344,17 +344,16 @@ static bool note_share(void *user, void *bytes, size_t size_bytes)
 // work at once.
 static void test_the_last_part_shares_before_it_takes_again(void **state)
 {
-    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     static call_log log;
     const vkf__layer_part part = {.first = 1, .count = 1, .link = {take_nothing, give, note_share, &log}};
     const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2")};
     const vkf_text prompts[] = {{"rain", 4}, {"all", 3}, {"bell", 4}};
     vkf_continuation continuations[3];
     vkf_model *model = NULL;
-    vkf_generator *generator = NULL;
     assert_int_equal(vkf__model_load_part(gpu->context, &desc, &part, &model), VKF_OK);
     const vkf_generator_desc generator_desc = {.directory = desc.directory, .model = model, .whole_prompts = true};
-    assert_int_equal(vkf_generator_create(gpu->context, &generator_desc, &generator), VKF_OK);
+    vkf_generator *generator = vkf_test_make_generator(gpu, &generator_desc);
     assert_int_equal(vkf__generator_add_sessions(generator, 1), VKF_OK);
     const vkf_generator_args args = {
         .prompts = prompts, .count = 3, .max_new_tokens = 3, .out_continuations = continuations};

@@ -11,12 +11,11 @@
 #include "model/load/model.h"
 #include "support/compare.h"
 #include "support/fixture.h"
-#include "support/model_files.h"
+#include "support/pretrained.h"
 
 // A context with counted host memory, and a directory with a good model before each test.
 typedef struct fixture {
-    vkf_test_gpu gpu; // first: the state of a test is a vkf_test_gpu
-    vkf_test_heap heap;
+    vkf_test_counted counted; // first: the state of a test begins with it
     vkf_test_directory directory;
     vkf_test_weights weights;
     char warning[512]; // the newest
@@ -28,9 +27,9 @@ static void listen(void *user, vkf_severity severity, const char *text)
     if (severity == VKF_SEVERITY_WARNING)
         snprintf(f->warning, sizeof f->warning, "%s", text);
     if (severity == VKF_SEVERITY_ERROR)
-        snprintf(f->gpu.last_error, sizeof f->gpu.last_error, "%s", text);
-    if (severity == VKF_SEVERITY_VALIDATION && f->gpu.validation_messages++ == 0)
-        snprintf(f->gpu.first_validation, sizeof f->gpu.first_validation, "%s", text);
+        snprintf(f->counted.gpu.last_error, sizeof f->counted.gpu.last_error, "%s", text);
+    if (severity == VKF_SEVERITY_VALIDATION && f->counted.gpu.validation_messages++ == 0)
+        snprintf(f->counted.gpu.first_validation, sizeof f->counted.gpu.first_validation, "%s", text);
 }
 
 static void write_good(fixture *f)
@@ -41,21 +40,7 @@ static void write_good(fixture *f)
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
-    if (!f)
-        return -1;
-    *state = f;
-    vkf_context_desc desc = {.allocator = vkf_test_heap_allocator(&f->heap)};
-    return vkf_test_gpu_open(&f->gpu, &desc);
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-    vkf_context_destroy(&f->gpu.context);
-    if (f->heap.live > 0)
-        print_error("%zu blocks of host memory are left\n", f->heap.live);
-    return f->heap.live > 0 ? -1 : vkf_test_gpu_teardown(state);
+    return vkf_test_counted_open(state, sizeof(fixture));
 }
 
 static int make_files(void **state)
@@ -63,21 +48,21 @@ static int make_files(void **state)
     fixture *f = *state;
     const vkf_model_config config = vkf_test_small_seq2seq();
     vkf_test_directory_make(&f->directory);
-    vkf_test_weights_make(&f->gpu.random, &config, &f->weights);
+    vkf_test_weights_make(&f->counted.gpu.random, &config, &f->weights);
     write_good(f);
-    if (f->gpu.context) {
+    if (f->counted.gpu.context) {
         // The fixture of all tests keeps errors alone.
-        f->gpu.context->host.message = listen;
-        f->gpu.context->host.message_user = f;
+        f->counted.gpu.context->host.message = listen;
+        f->counted.gpu.context->host.message_user = f;
     }
-    f->warning[0] = f->gpu.last_error[0] = '\0';
+    f->warning[0] = f->counted.gpu.last_error[0] = '\0';
     return 0;
 }
 
 static int remove_files(void **state)
 {
     fixture *f = *state;
-    f->heap.failing = 0;
+    f->counted.memory.fail_call = 0;
     vkf_test_weights_free(&f->weights);
     vkf_test_directory_remove(&f->directory);
     return 0;
@@ -91,19 +76,7 @@ static fixture *fixture_of(void **state)
 
 static vkf_model *load(fixture *f, vkf_model_precision precision)
 {
-    vkf_model *model = NULL;
-    const vkf_model_desc desc = {.directory = f->directory.path, .precision = precision};
-    vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
-    if (status != VKF_OK)
-        fail_msg("%s: %s", vkf_status_name(status), f->gpu.last_error);
-    return model;
-}
-
-static vkf_memory_usage usage_of(const fixture *f)
-{
-    vkf_memory_usage usage;
-    vkf_context_memory_usage(f->gpu.context, &usage);
-    return usage;
+    return vkf_test_load_pretrained(&f->counted.gpu, f->directory.path, precision);
 }
 
 // Loading and planning fail with this status and a message that has both parts, write nothing and keep nothing.
@@ -111,27 +84,28 @@ static void assert_load_fails(fixture *f, const vkf_model_desc *desc, vkf_status
                               const char *other_part)
 {
     vkf_model *untouched = (vkf_model *)(void *)f, *model = untouched;
-    size_t live = f->heap.live;
-    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
-    f->gpu.last_error[0] = '\0';
-    vkf_status status = vkf_model_load(f->gpu.context, desc, &model);
-    if (status != expected || !strstr(f->gpu.last_error, part) || !strstr(f->gpu.last_error, other_part))
-        fail_msg("%s: '%s', expected %s with '%s' and '%s'", vkf_status_name(status), f->gpu.last_error,
+    size_t live = f->counted.memory.live;
+    uint64_t used = vkf_test_bytes_in_use(&f->counted.gpu);
+    f->counted.gpu.last_error[0] = '\0';
+    vkf_status status = vkf_model_load(f->counted.gpu.context, desc, &model);
+    if (status != expected || !strstr(f->counted.gpu.last_error, part) ||
+        !strstr(f->counted.gpu.last_error, other_part))
+        fail_msg("%s: '%s', expected %s with '%s' and '%s'", vkf_status_name(status), f->counted.gpu.last_error,
                  vkf_status_name(expected), part, other_part);
     assert_ptr_equal(model, untouched);
-    assert_int_equal(f->heap.live, live);
-    assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
+    assert_int_equal(f->counted.memory.live, live);
+    assert_int_equal(vkf_test_bytes_in_use(&f->counted.gpu), used);
 }
 
 static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
                          const char *other_part)
 {
     vkf_memory_plan plan = {.heap_count = 77};
-    size_t live = f->heap.live;
+    size_t live = f->counted.memory.live;
     assert_load_fails(f, desc, expected, part, other_part);
-    assert_int_equal(vkf_model_plan(f->gpu.context, desc, &plan), expected);
+    assert_int_equal(vkf_model_plan(f->counted.gpu.context, desc, &plan), expected);
     assert_int_equal(plan.heap_count, 77);
-    assert_int_equal(f->heap.live, live);
+    assert_int_equal(f->counted.memory.live, live);
 }
 
 static void assert_directory_fails(fixture *f, vkf_status expected, const char *part, const char *other_part)
@@ -145,7 +119,7 @@ static void assert_directory_fails(fixture *f, vkf_status expected, const char *
 static void test_load_good_directory(void **state)
 {
     fixture *f = fixture_of(state);
-    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
+    uint64_t used = vkf_test_bytes_in_use(&f->counted.gpu);
     vkf_model_config config;
     vkf_model *model = load(f, VKF_MODEL_PRECISION_F32);
     vkf_model_get_config(model, &config);
@@ -156,7 +130,7 @@ static void test_load_good_directory(void **state)
     assert_string_equal(f->warning, "");
     vkf_model_destroy(&model);
     assert_null(model);
-    assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
+    assert_int_equal(vkf_test_bytes_in_use(&f->counted.gpu), used);
 }
 
 static void test_load_missing_files(void **state)
@@ -168,9 +142,9 @@ static void test_load_missing_files(void **state)
     const vkf_model_desc weightless = {.directory = f->directory.path};
     vkf_memory_plan without, with;
     assert_load_fails(f, &weightless, VKF_ERROR_FILE, f->directory.path, "model.safetensors");
-    assert_int_equal(vkf_model_plan(f->gpu.context, &weightless, &without), VKF_OK); // it needs no weights
+    assert_int_equal(vkf_model_plan(f->counted.gpu.context, &weightless, &without), VKF_OK); // it needs no weights
     write_good(f);
-    assert_int_equal(vkf_model_plan(f->gpu.context, &weightless, &with), VKF_OK);
+    assert_int_equal(vkf_model_plan(f->counted.gpu.context, &weightless, &with), VKF_OK);
     assert_int_equal(without.weights_bytes, with.weights_bytes);
     remove(vkf_test_path(&f->directory, "config.json"));
     assert_directory_fails(f, VKF_ERROR_FILE, f->directory.path, "config.json");
@@ -215,18 +189,18 @@ static void test_vocabulary_load_broken(void **state)
     fixture *f = fixture_of(state);
     const char text[] = "{\"source\": {\"tokens\": [\"<pad>\", \"<bos>\", \"<eos>\", \"unk\"]}, \"target\": {}}";
     vkf_vocabulary *vocabulary = NULL;
-    size_t live = f->heap.live;
-    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FILE);
-    assert_non_null(strstr(f->gpu.last_error, "vocabulary.json"));
+    size_t live = f->counted.memory.live;
+    vkf_test_expect(&f->counted.gpu, vkf_vocabulary_load(f->counted.gpu.context, f->directory.path, &vocabulary),
+                    VKF_ERROR_FILE, "vocabulary.json");
     vkf_test_write_file(vkf_test_path(&f->directory, "vocabulary.json"), text, 10);
-    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FORMAT);
+    assert_int_equal(vkf_vocabulary_load(f->counted.gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FORMAT);
     vkf_test_write_file(vkf_test_path(&f->directory, "vocabulary.json"), text, sizeof text - 1);
-    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FORMAT);
-    assert_non_null(strstr(f->gpu.last_error, "vocabulary.json: source.tokens[3]"));
+    vkf_test_expect(&f->counted.gpu, vkf_vocabulary_load(f->counted.gpu.context, f->directory.path, &vocabulary),
+                    VKF_ERROR_FORMAT, "vocabulary.json: source.tokens[3]");
     assert_int_equal(vkf_vocabulary_load(NULL, f->directory.path, &vocabulary), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_vocabulary_load(f->gpu.context, NULL, &vocabulary), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_vocabulary_load(f->counted.gpu.context, NULL, &vocabulary), VKF_ERROR_INVALID_ARGUMENT);
     assert_null(vocabulary);
-    assert_int_equal(f->heap.live, live);
+    assert_int_equal(f->counted.memory.live, live);
 }
 
 // config.json --------------------------------------------------------------------------------------------------------
@@ -333,9 +307,9 @@ static void test_load_wrong_arguments(void **state)
     for (size_t i = 0; i < sizeof descs / sizeof descs[0]; i++)
         assert_fails(f, &descs[i], VKF_ERROR_INVALID_ARGUMENT, "", "");
     assert_int_equal(vkf_model_load(NULL, &descs[1], &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_model_load(f->gpu.context, NULL, &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_model_load(f->gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_model_plan(f->gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_load(f->counted.gpu.context, NULL, &model), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_load(f->counted.gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_plan(f->counted.gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_model_plan(NULL, &descs[1], &plan), VKF_ERROR_INVALID_ARGUMENT);
     vkf_model_destroy(NULL);
     vkf_model_destroy(&model);
@@ -443,11 +417,10 @@ static void test_load_beyond_half(void **state)
     fixture *f = fixture_of(state);
     const vkf_model_desc desc = {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_F16_WEIGHTS};
     vkf_test_weight *weight = vkf_test_weight_of(&f->weights, "%s", some_tensors[1]);
-    vkf_model *model = NULL;
     write_good(f);
     weight->values[0] = 65504;
     vkf_test_weights_write(&f->weights, VKF_STORED_F32, vkf_test_path(&f->directory, "model.safetensors"));
-    assert_int_equal(vkf_model_load(f->gpu.context, &desc, &model), VKF_OK);
+    vkf_model *model = vkf_test_load(&f->counted.gpu, &desc);
     vkf_model_destroy(&model);
     weight->values[0] = 70000;
     vkf_test_weights_write(&f->weights, VKF_STORED_F32, vkf_test_path(&f->directory, "model.safetensors"));
@@ -480,13 +453,11 @@ static void run(fixture *f, vkf_model_precision precision, float *out_logits)
     const vkf_session_desc desc = {.max_batch = 2, .max_source_len = 3, .max_target_len = 4, .max_logit_rows = 4};
     const vkf_encode_args encode = {.batch = 2, .source_len = 3, .source_ids = source};
     const vkf_decode_args decode = {.target_len = 4, .target_ids = target, .out_logits = out_logits};
-    vkf_session *session = NULL;
-    vkf_model *model = load(f, precision);
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    const vkf_model_desc model = {.directory = f->directory.path, .precision = precision};
+    vkf_session *session = vkf_test_load_session(&f->counted.gpu, &model, &desc);
     assert_int_equal(vkf_session_encode(session, &encode), VKF_OK);
     assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
     vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
 }
 
 static void write_as(fixture *f, vkf__stored_type type)
@@ -506,7 +477,7 @@ static void check_stored(fixture *f, vkf__stored_type type, double bound)
     run(f, VKF_MODEL_PRECISION_F32, wide);
     assert_memory_equal(narrow, wide, sizeof narrow);
     assert_true(vkf_test_mismatches(narrow, unrounded, LOGITS, 0, 0) > LOGITS / 2);
-    assert_close(narrow, unrounded, LOGITS, bound, bound, vkf_test_label(&f->gpu, "rounded weights"));
+    assert_close(narrow, unrounded, LOGITS, bound, bound, vkf_test_label(&f->counted.gpu, "rounded weights"));
 }
 
 static void test_load_f16_weights(void **state)
@@ -532,7 +503,7 @@ static void check_narrow(fixture *f, vkf_model_precision precision, vkf__stored_
     write_as(f, VKF_STORED_F32);
     run(f, VKF_MODEL_PRECISION_F32, wide);
     assert_memory_equal(from_f32, from_narrow, sizeof from_f32);
-    assert_close(from_narrow, wide, LOGITS, 5e-5, 1e-4, vkf_test_label(&f->gpu, "narrow parameters"));
+    assert_close(from_narrow, wide, LOGITS, 5e-5, 1e-4, vkf_test_label(&f->counted.gpu, "narrow parameters"));
     assert_true(vkf_test_mismatches(from_narrow, unrounded, LOGITS, rounding / 4, 0) > LOGITS / 4);
 }
 
@@ -586,7 +557,7 @@ static void test_load_into_f16(void **state)
     write_as(f, VKF_STORED_F16);
     run(f, VKF_MODEL_PRECISION_F16, from_f16);
     assert_memory_equal(from_f32, from_f16, sizeof from_f32);
-    assert_close(from_f16, exact, LOGITS, 4e-2, 4e-2, vkf_test_label(&f->gpu, "f16 model"));
+    assert_close(from_f16, exact, LOGITS, 4e-2, 4e-2, vkf_test_label(&f->counted.gpu, "f16 model"));
 }
 
 // Memory -------------------------------------------------------------------------------------------------------------
@@ -597,17 +568,14 @@ static void test_plan_is_what_load_allocates(void **state)
     uint64_t f32_bytes = 0;
     for (int precision = 0; precision < VKF_MODEL_PRECISION_COUNT; precision++) {
         const vkf_model_desc desc = {.directory = f->directory.path, .precision = (vkf_model_precision)precision};
-        const vkf_memory_usage before = usage_of(f);
+        const vkf_memory_usage before = vkf_test_usage(&f->counted.gpu);
         vkf_memory_plan plan;
         uint64_t sum = 0;
-        assert_int_equal(vkf_model_plan(f->gpu.context, &desc, &plan), VKF_OK);
+        assert_int_equal(vkf_model_plan(f->counted.gpu.context, &desc, &plan), VKF_OK);
         vkf_model *model = load(f, desc.precision);
-        const vkf_memory_usage after = usage_of(f);
-        assert_int_equal(plan.heap_count, after.heap_count);
-        for (uint32_t i = 0; i < after.heap_count; i++) {
-            assert_int_equal(plan.heap_bytes[i], after.used_bytes[i] - before.used_bytes[i]);
+        vkf_test_assert_took(&f->counted.gpu, &before, &plan);
+        for (uint32_t i = 0; i < plan.heap_count; i++)
             sum += plan.heap_bytes[i];
-        }
         assert_true(plan.weights_bytes > 0);
         assert_int_equal(plan.weights_bytes, sum);
         // Half, but for what keeps tensors apart.
@@ -626,22 +594,22 @@ static void test_load_out_of_host_memory(void **state)
     const vkf_model_desc desc = {.directory = f->directory.path};
     vkf_model *model = load(f, VKF_MODEL_PRECISION_F32); // what the context keeps is there from now on
     vkf_model_destroy(&model);
-    size_t live = f->heap.live;
-    uint64_t used = vkf_test_bytes_in_use(&f->gpu);
-    for (f->heap.failing = 1;; f->heap.failing++) {
-        f->heap.calls = 0;
-        vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
+    size_t live = f->counted.memory.live;
+    uint64_t used = vkf_test_bytes_in_use(&f->counted.gpu);
+    for (f->counted.memory.fail_call = 1;; f->counted.memory.fail_call++) {
+        f->counted.memory.calls = 0;
+        vkf_status status = vkf_model_load(f->counted.gpu.context, &desc, &model);
         if (status == VKF_OK)
             break;
         assert_int_equal(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_null(model);
-        assert_int_equal(f->heap.live, live);
-        assert_int_equal(vkf_test_bytes_in_use(&f->gpu), used);
+        assert_int_equal(f->counted.memory.live, live);
+        assert_int_equal(vkf_test_bytes_in_use(&f->counted.gpu), used);
     }
-    assert_true(f->heap.failing > 20);
-    f->heap.failing = 0;
+    assert_true(f->counted.memory.fail_call > 20);
+    f->counted.memory.fail_call = 0;
     vkf_model_destroy(&model);
-    assert_int_equal(f->heap.live, live);
+    assert_int_equal(f->counted.memory.live, live);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice device, const VkMemoryAllocateInfo *info,
@@ -678,20 +646,20 @@ static void test_load_out_of_device_memory(void **state)
 {
     static hoard kept;
     fixture *f = fixture_of(state);
-    vkf__device *device = &f->gpu.context->device;
+    vkf__device *device = &f->counted.gpu.context->device;
     const PFN_vkAllocateMemory allocate = device->vk.vkAllocateMemory;
     const vkf_model_desc desc = {.directory = f->directory.path};
-    size_t live = f->heap.live;
+    size_t live = f->counted.memory.live;
     vkf_model *model = NULL;
     device->vk.vkAllocateMemory = no_memory;
-    hoard_memory(f->gpu.context, &kept);
-    vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
+    hoard_memory(f->counted.gpu.context, &kept);
+    vkf_status status = vkf_model_load(f->counted.gpu.context, &desc, &model);
     device->vk.vkAllocateMemory = allocate;
     release_memory(&kept);
     assert_int_equal(status, VKF_ERROR_OUT_OF_DEVICE_MEMORY);
     assert_null(model);
-    assert_int_equal(f->heap.live, live);
-    assert_non_null(strstr(f->gpu.last_error, "weights"));
+    assert_int_equal(f->counted.memory.live, live);
+    assert_non_null(strstr(f->counted.gpu.last_error, "weights"));
     model = load(f, VKF_MODEL_PRECISION_F32);
     vkf_model_destroy(&model);
 }
@@ -709,7 +677,7 @@ static void test_precision_by_file_and_device(void **state)
         {VKF_STORED_BF16, false, VKF_MODEL_PRECISION_F32},
     };
     fixture *f = fixture_of(state);
-    vkf__traits *traits = &f->gpu.context->device.plan.caps.traits;
+    vkf__traits *traits = &f->counted.gpu.context->device.plan.caps.traits;
     const vkf__traits before = *traits;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const vkf_model_desc automatic = {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_AUTO};
@@ -721,8 +689,8 @@ static void test_precision_by_file_and_device(void **state)
         if (vkf_model_get_precision(model) != rows[i].precision)
             fail_msg("row %zu: precision %d", i, (int)vkf_model_get_precision(model));
         vkf_model_destroy(&model);
-        assert_int_equal(vkf_model_plan(f->gpu.context, &automatic, &plan), VKF_OK);
-        assert_int_equal(vkf_model_plan(f->gpu.context, &same, &expected), VKF_OK);
+        assert_int_equal(vkf_model_plan(f->counted.gpu.context, &automatic, &plan), VKF_OK);
+        assert_int_equal(vkf_model_plan(f->counted.gpu.context, &same, &expected), VKF_OK);
         assert_int_equal(plan.weights_bytes, expected.weights_bytes);
     }
     assert_int_equal(vkf_model_get_precision(NULL), VKF_MODEL_PRECISION_F32);
@@ -759,5 +727,5 @@ int main(void)
         with_files(test_plan_is_what_load_allocates),
         with_files(test_load_out_of_host_memory),
     };
-    return cmocka_run_group_tests_name("model loading", tests, setup, teardown);
+    return cmocka_run_group_tests_name("model loading", tests, setup, vkf_test_counted_teardown);
 }

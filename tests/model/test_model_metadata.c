@@ -65,7 +65,7 @@ static void assert_metadata(const vkf_model *model, const char *key, const char 
 static void test_metadata_of_a_model_on_the_device(void **state)
 {
     vkf_test_gpu *gpu = *state;
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
     char text[8] = "before";
     size_t bytes = sizeof text;
     assert_metadata(model, "model_type", "llama");

@@ -130,29 +130,16 @@ static void test_nan_that_is_asked_for(void **state)
 
 // ---- encoders
 
-static void copy_file(vkf_test_directory *to, const char *from, const char *name)
-{
-    char path[512];
-    size_t bytes = 0;
-    (void)snprintf(path, sizeof path, "%s/%s", from, name);
-    char *data = vkf_test_read_file(path, &bytes);
-    vkf_test_write_file(vkf_test_path(to, name), data, bytes);
-    free(data);
-}
-
 // A family's model, all of one tensor being `value` but for signs.
 static void copy_model(vkf_test_directory *to, const char *family, const char *changed, float value)
 {
     char from[256];
-    vkf__host host;
     (void)snprintf(from, sizeof from, "%s", vkf_test_pretrained(family));
     vkf__tensor_file *file = vkf_test_open_safetensors(from, "model.safetensors");
     size_t count = vkf__tensor_file_count(file), found = 0;
-    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
+    vkf__stored_tensor *tensors = vkf_test_copy_tensors(file, 0);
     float *values = NULL;
-    assert_non_null(tensors);
     for (size_t i = 0; i < count; i++) {
-        tensors[i] = *vkf__tensor_file_at(file, i);
         if (!strstr(tensors[i].name, changed))
             continue;
         assert_int_equal(found++, 0);
@@ -164,10 +151,8 @@ static void copy_model(vkf_test_directory *to, const char *family, const char *c
         tensors[i].data = (const uint8_t *)values;
     }
     assert_int_equal(found, 1);
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
-    copy_file(to, from, "config.json");
-    copy_file(to, from, "tokenizer.json");
+    vkf_test_write_model(to, from, tensors, count);
+    vkf_test_copy_file(to, from, "tokenizer.json");
     free(values);
     free(tensors);
     vkf__tensor_file_close(&file);
@@ -177,7 +162,6 @@ static void copy_model(vkf_test_directory *to, const char *family, const char *c
 static void check_encoder(vkf_test_gpu *gpu, const char *family, const char *changed, bool head, const char *what)
 {
     vkf_test_directory directory;
-    vkf_embedder *embedder = NULL;
     vkf_model_config config;
     const vkf_text texts[] = {{"A cat sat there.", 16}, {"rain", 4}};
     vkf_prediction predictions[2] = {{.rows = 77}, {.rows = 77}};
@@ -185,8 +169,7 @@ static void check_encoder(vkf_test_gpu *gpu, const char *family, const char *cha
     vkf_test_directory_make(&directory);
     copy_model(&directory, family, changed, 3e38f);
     const vkf_embedder_desc desc = {.directory = directory.path, .head = head};
-    if (vkf_embedder_create(gpu->context, &desc, &embedder) != VKF_OK)
-        fail_msg("%s: %s", family, gpu->last_error);
+    vkf_embedder *embedder = vkf_test_make_embedder(gpu, &desc);
     vkf_embedder_get_config(embedder, &config);
     float *embeddings = calloc(2 * (size_t)config.d_model, sizeof *embeddings);
     assert_non_null(embeddings);
@@ -215,18 +198,11 @@ static void test_embeddings_and_heads_that_are_not_finite(void **state)
     check_encoder(gpu, "bert-token-classification", "classifier.weight", true, "the logits of the head");
 }
 
-static vkf_session *make_encoder(vkf_model *model)
-{
-    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 4, .max_logit_rows = 1};
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
-    return session;
-}
-
 // Hidden states are given as they are.
 static void test_session_of_an_encoder(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 4, .max_logit_rows = 1};
     vkf_test_directory directory;
     const int32_t ids[] = {2, 5, 6, 3}, length = 4;
     float memory[4 * 256] = {0}, logits[64] = {-7}, embedding[256] = {-7};
@@ -237,7 +213,7 @@ static void test_session_of_an_encoder(void **state)
     vkf_model_get_config(model, &config);
     assert_in_range(config.d_model, 1, 256);
     assert_in_range(config.head_outputs, 1, 64);
-    vkf_session *session = make_encoder(model);
+    vkf_session *session = vkf_test_make_session(gpu, model, &desc);
     vkf_encode_args args = {.batch = 1, .source_len = 4, .source_ids = ids, .source_lengths = &length};
     args.out_memory = memory;
     args.out_embeddings = embedding;

@@ -50,10 +50,7 @@ static void use_largest(vkf_test_gpu *gpu, vkf_session *session)
 static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc)
 {
     const vkf_model_desc model = {.directory = vkf_test_pretrained(family)};
-    vkf_model *loaded = NULL;
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_model_load(gpu->context, &model, &loaded), VKF_OK);
-    assert_int_equal(vkf_session_create(loaded, desc, &session), VKF_OK);
+    vkf_session *session = vkf_test_load_session(gpu, &model, desc);
     use_largest(gpu, session);
     planned p = {.session = session};
     assert_int_equal(vkf_model_plan_dispatches(gpu->context, &model, desc, compare, &p), VKF_OK);
@@ -61,7 +58,6 @@ static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_sessio
     assert_int_equal(p.node, session->stages[p.stage].work->plan.node_count);
     assert_int_equal(p.planned_barriers, p.barriers);
     vkf_session_destroy(&session);
-    vkf_model_destroy(&loaded);
 }
 
 static void test_plan_dispatches_is_what_a_session_records(void **state)

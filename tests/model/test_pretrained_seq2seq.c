@@ -247,16 +247,16 @@ static bool without_effect(const char *name)
     return strstr(name, "k_proj.bias") != NULL;
 }
 
-static bool differs(vkf_test_gpu *gpu, vkf_model *model, const void *user)
+static bool differs(vkf_test_gpu *gpu, vkf_model *model, const vkf__tensor_file *cases)
 {
-    const run *r = user;
-    size_t hidden_count = (size_t)r->batch * r->source_len * r->dim;
-    size_t count = (size_t)r->batch * r->target_len * r->vocab;
+    const run r = load_run(cases, 2);
+    size_t hidden_count = (size_t)r.batch * r.source_len * r.dim;
+    size_t count = (size_t)r.batch * r.target_len * r.vocab;
     vkf_session *session = make_session(gpu, model, 0, VKF_DTYPE_F32);
     float *hidden = calloc(hidden_count + count, sizeof *hidden);
     assert_non_null(hidden);
-    compute(gpu, session, r, hidden, hidden + hidden_count);
-    bool other = vkf_test_mismatches(hidden + hidden_count, r->logits, count, 5e-5, 1e-4) > 0;
+    compute(gpu, session, &r, hidden, hidden + hidden_count);
+    bool other = vkf_test_mismatches(hidden + hidden_count, r.logits, count, 5e-5, 1e-4) > 0;
     free(hidden);
     vkf_session_destroy(&session);
     return other;
@@ -265,13 +265,7 @@ static bool differs(vkf_test_gpu *gpu, vkf_model *model, const void *user)
 // None of a model's tensors goes to the wrong place, or nowhere.
 static void test_every_tensor_counts(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    for (size_t f = 0; f < (vkf_test_in_full(gpu) ? FAMILIES : 1); f++) {
-        vkf__tensor_file *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
-        const run r = load_run(cases, 2);
-        vkf_test_every_tensor_counts(gpu, families[f], without_effect, differs, &r);
-        vkf__tensor_file_close(&cases);
-    }
+    vkf_test_every_tensor_counts(vkf_test_gpu_of(state), families, FAMILIES, without_effect, differs);
 }
 
 // The T5 that is committed has what FLAN-T5 has: a gate, a projection of its own, and heads that are not as wide as

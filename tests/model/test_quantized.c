@@ -62,10 +62,7 @@ static vkf_model *load(vkf_test_gpu *gpu, const char *directory, vkf_model_preci
                        vkf_quantization quantization)
 {
     const vkf_model_desc desc = {.directory = directory, .precision = precision, .quantization = quantization};
-    vkf_model *model = NULL;
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
-        fail_msg("%s: %s", directory, gpu->last_error);
-    return model;
+    return vkf_test_load(gpu, &desc);
 }
 
 static vkf_status compute(vkf_session *session, const run *r, float *out)
@@ -97,12 +94,10 @@ static float *run_model(vkf_test_gpu *gpu, vkf_model *model, const run *r)
     const vkf_session_desc decoder = {
         .max_batch = MAX_BATCH, .max_target_len = MAX_LEN, .max_logit_rows = 5, .max_prompt_len = 7};
     const vkf_session_desc encoder = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
-    vkf_session *session = NULL;
+    vkf_session *session = vkf_test_make_session(gpu, model, r->decoder ? &decoder : &encoder);
     float *out = calloc(r->count, sizeof *out);
     assert_non_null(out);
-    if (vkf_session_create(model, r->decoder ? &decoder : &encoder, &session) != VKF_OK ||
-        compute(session, r, out) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, compute(session, r, out), VKF_OK, "");
     vkf_session_destroy(&session);
     size_t row = (size_t)r->len * r->width;
     for (uint32_t b = 0; b < r->batch; b++) {
@@ -136,8 +131,7 @@ static void write_rounded(vkf_test_directory *to, const char *from, vkf_dtype dt
 {
     vkf__host host;
     vkf__inspection model;
-    char path[512];
-    size_t bytes = 0, changed = 0;
+    size_t changed = 0;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
     assert_int_equal(vkf__inspect_model(&host, from, NULL, &model), VKF_OK);
     size_t count = vkf__checkpoint_count(model.checkpoint);
@@ -157,11 +151,7 @@ static void write_rounded(vkf_test_directory *to, const char *from, vkf_dtype dt
         changed++;
     }
     assert_true(changed >= 5);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
-    (void)snprintf(path, sizeof path, "%s/config.json", from);
-    char *config = vkf_test_read_file(path, &bytes);
-    vkf_test_write_file(vkf_test_path(to, "config.json"), config, bytes);
-    free(config);
+    vkf_test_write_model(to, from, tensors, count);
     for (size_t i = 0; i < count; i++)
         free(values[i]);
     free(values);
@@ -313,14 +303,11 @@ static void test_memory_is_what_the_plan_says(void **state)
             .precision = VKF_MODEL_PRECISION_F16_WEIGHTS,
             .quantization = quantizations[i],
         };
-        vkf_memory_usage before, after;
+        const vkf_memory_usage before = vkf_test_usage(gpu);
         vkf_memory_plan plan;
-        vkf_context_memory_usage(gpu->context, &before);
         assert_int_equal(vkf_model_plan(gpu->context, &desc, &plan), VKF_OK);
-        vkf_model *model = load(gpu, desc.directory, desc.precision, desc.quantization);
-        vkf_context_memory_usage(gpu->context, &after);
-        for (uint32_t heap = 0; heap < plan.heap_count; heap++)
-            assert_int_equal(after.used_bytes[heap] - before.used_bytes[heap], plan.heap_bytes[heap]);
+        vkf_model *model = vkf_test_load(gpu, &desc);
+        vkf_test_assert_took(gpu, &before, &plan);
         planned[i] = plan.weights_bytes;
         vkf_model_destroy(&model);
     }
@@ -335,8 +322,7 @@ static void test_unknown_quantization_is_refused(void **state)
     const vkf_model_desc desc = {.directory = vkf_test_pretrained("llama-blocks"),
                                  .quantization = VKF_QUANTIZATION_COUNT};
     vkf_model *model = NULL;
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(gpu->last_error, "quantization"));
+    vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT, "quantization");
     assert_null(model);
 }
 

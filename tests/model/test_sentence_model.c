@@ -12,14 +12,6 @@
 
 static const char *const families[] = {"sentence-mean", "sentence-modules", "sentence-prompt", "sentence-older"};
 
-static vkf_embedder *make_embedder(vkf_test_gpu *gpu, const vkf_embedder_desc *desc)
-{
-    vkf_embedder *embedder = NULL;
-    if (vkf_embedder_create(gpu->context, desc, &embedder) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return embedder;
-}
-
 // The rows of expected.jsonl: texts and embeddings.
 static json_t *load_expected(const char *directory)
 {
@@ -41,7 +33,7 @@ static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_test_b
     const char *directory = vkf_test_pretrained(family);
     const vkf_embedder_desc desc = {.directory = directory, .precision = bound->precision, .max_batch = 3};
     json_t *rows = load_expected(directory);
-    vkf_embedder *embedder = make_embedder(gpu, &desc);
+    vkf_embedder *embedder = vkf_test_make_embedder(gpu, &desc);
     uint32_t count = (uint32_t)json_array_size(rows);
     vkf_model_config config;
     vkf_embedder_get_config(embedder, &config);
@@ -79,39 +71,20 @@ static void test_models_in_every_precision(void **state)
 
 static void test_plans_are_what_is_allocated(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc desc = {.directory = vkf_test_pretrained("sentence-modules")};
-    const vkf_session_desc session_desc = {.max_batch = 3, .max_source_len = 20};
-    vkf_memory_usage usage[3];
-    vkf_memory_plan plans[3];
-    assert_int_equal(vkf_model_plan(gpu->context, &desc, &plans[0]), VKF_OK);
-    assert_int_equal(vkf_model_plan_session(gpu->context, &desc, &session_desc, &plans[2]), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = vkf_test_load_pretrained(gpu, desc.directory, VKF_MODEL_PRECISION_F32);
-    vkf_context_memory_usage(gpu->context, &usage[1]);
-    vkf_session *session = NULL;
-    assert_int_equal(vkf_session_plan(model, &session_desc, &plans[1]), VKF_OK);
-    assert_int_equal(vkf_session_create(model, &session_desc, &session), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[2]);
-    for (size_t i = 0; i < 2; i++)
-        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
-            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
-    assert_memory_equal(plans[1].heap_bytes, plans[2].heap_bytes, sizeof plans[1].heap_bytes);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
+    vkf_test_plans_are_allocated(vkf_test_gpu_of(state), "sentence-modules",
+                                 &(vkf_session_desc){.max_batch = 3, .max_source_len = 20});
 }
 
 static void refuse(vkf_test_gpu *gpu, vkf_embedder *embedder, const vkf_embed_args *args, const char *text)
 {
-    if (vkf_embedder_run(embedder, args) != VKF_ERROR_INVALID_ARGUMENT || !strstr(gpu->last_error, text))
-        fail_msg("\"%s\" does not contain \"%s\"", gpu->last_error, text);
+    vkf_test_expect(gpu, vkf_embedder_run(embedder, args), VKF_ERROR_INVALID_ARGUMENT, text);
 }
 
 static void test_prompts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_embedder_desc desc = {.directory = vkf_test_pretrained("sentence-prompt"), .truncate_dim = 7};
-    vkf_embedder *embedder = make_embedder(gpu, &desc);
+    vkf_embedder *embedder = vkf_test_make_embedder(gpu, &desc);
     const vkf_text text = {"rain", 4};
     float rows[3][7];
     vkf_model_config config;

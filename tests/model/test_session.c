@@ -14,12 +14,6 @@
 #define VOCAB 19u
 #define LOGITS (BATCH * TARGET * VOCAB)
 
-// The host memory of the group's context is counted.
-typedef struct fixture {
-    vkf_test_gpu gpu; // first: the state of a test is a vkf_test_gpu
-    vkf_test_heap heap;
-} fixture;
-
 static const vkf_session_desc small = {
     .max_batch = BATCH,
     .max_source_len = SOURCE,
@@ -27,25 +21,6 @@ static const vkf_session_desc small = {
     .max_logit_rows = TARGET,
     .attention_weights = VKF_ATTENTION_CROSS,
 };
-
-static int setup(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    if (!f)
-        return -1;
-    *state = f;
-    vkf_context_desc desc = {.allocator = vkf_test_heap_allocator(&f->heap)};
-    return vkf_test_gpu_open(&f->gpu, &desc);
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-    vkf_context_destroy(&f->gpu.context);
-    if (f->heap.live > 0)
-        print_error("%zu blocks of host memory are left\n", f->heap.live);
-    return f->heap.live > 0 ? -1 : vkf_test_gpu_teardown(state);
-}
 
 static vkf_test_rig make_rig(void **state, const vkf_session_desc *desc)
 {
@@ -79,11 +54,6 @@ static vkf_status greedy(vkf_session *session, uint32_t batch, uint32_t source_l
 }
 
 #define assert_status(expression, expected) assert_string_equal(vkf_status_name(expression), vkf_status_name(expected))
-#define assert_message(gpu, part)                                       \
-    do {                                                                \
-        if (!strstr((gpu)->last_error, (part)))                         \
-            fail_msg("'%s' is not in '%s'", (part), (gpu)->last_error); \
-    } while (0)
 
 // State --------------------------------------------------------------------------------------------------------------
 
@@ -133,9 +103,8 @@ static void test_encode_again_with_other_sizes(void **state)
     vkf_test_rig rig = make_rig(state, &small);
     float used[LOGITS], fresh[LOGITS];
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        vkf_session *session = NULL;
         size_t count = (size_t)runs[i][0] * runs[i][2] * VOCAB;
-        assert_status(vkf_session_create(rig.model, &small, &session), VKF_OK);
+        vkf_session *session = vkf_test_make_session(rig.gpu, rig.model, &small);
         assert_status(encode(rig.session, runs[i][0], runs[i][1]), VKF_OK);
         assert_status(decode(rig.session, runs[i][2], used), VKF_OK);
         assert_status(encode(session, runs[i][0], runs[i][1]), VKF_OK);
@@ -150,13 +119,12 @@ static void test_larger_maximum_sizes_give_the_same(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
     vkf_session_desc larger = small;
-    vkf_session *session = NULL;
     float expected[LOGITS], actual[LOGITS];
     larger.max_batch = 9;
     larger.max_source_len = 70;
     larger.max_target_len = 33;
     larger.max_logit_rows = 33;
-    assert_status(vkf_session_create(rig.model, &larger, &session), VKF_OK);
+    vkf_session *session = vkf_test_make_session(rig.gpu, rig.model, &larger);
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
     assert_status(decode(rig.session, TARGET, expected), VKF_OK);
     assert_status(encode(session, BATCH, SOURCE), VKF_OK);
@@ -169,9 +137,8 @@ static void test_larger_maximum_sizes_give_the_same(void **state)
 static void test_two_sessions_of_one_model(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
-    vkf_session *other = NULL;
     float expected[LOGITS], actual[LOGITS];
-    assert_status(vkf_session_create(rig.model, &small, &other), VKF_OK);
+    vkf_session *other = vkf_test_make_session(rig.gpu, rig.model, &small);
     assert_status(encode(rig.session, 2, 3), VKF_OK);
     assert_status(decode(rig.session, 4, expected), VKF_OK);
     assert_status(encode(other, BATCH, SOURCE), VKF_OK);
@@ -252,12 +219,11 @@ static void test_encode_with_wrong_arguments(void **state)
     vkf_encode_args args = {.batch = BATCH, .source_len = SOURCE};
     assert_status(vkf_session_encode(NULL, &args), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(vkf_session_encode(rig.session, NULL), VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_encode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "source_ids");
+    vkf_test_expect(rig.gpu, vkf_session_encode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT, "source_ids");
     args.source_ids = ids;
     ids[BATCH * SOURCE - 1] = 23; // one past the source vocabulary
-    assert_status(vkf_session_encode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "token id 23 at place 17");
+    vkf_test_expect(rig.gpu, vkf_session_encode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                    "token id 23 at place 17");
     ids[BATCH * SOURCE - 1] = -1;
     assert_status(vkf_session_encode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(encode(rig.session, 0, SOURCE), VKF_ERROR_INVALID_ARGUMENT);
@@ -274,16 +240,15 @@ static void test_decode_with_wrong_arguments(void **state)
     float logits[LOGITS] = {42};
     int32_t ids[BATCH * TARGET] = {0};
     vkf_decode_args args = {.target_len = TARGET, .out_logits = logits};
-    assert_status(decode(rig.session, TARGET, logits), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "vkf_session_encode");
+    vkf_test_expect(rig.gpu, decode(rig.session, TARGET, logits), VKF_ERROR_INVALID_ARGUMENT, "vkf_session_encode");
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
     assert_status(vkf_session_decode(NULL, &args), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(vkf_session_decode(rig.session, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(vkf_session_decode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     args.target_ids = ids;
     ids[7] = VOCAB;
-    assert_status(vkf_session_decode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "token id 19 at place 7");
+    vkf_test_expect(rig.gpu, vkf_session_decode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                    "token id 19 at place 7");
     assert_status(decode(rig.session, 0, logits), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(decode(rig.session, TARGET + 1, NULL), VKF_ERROR_TOO_LARGE);
     assert_true(logits[0] == 42);
@@ -315,10 +280,9 @@ static void test_session_of_steps_alone(void **state)
     float logits[LOGITS];
     assert_int_equal(vkf_session_command_buffer_count(rig.session), 8);
     assert_status(greedy(rig.session, BATCH, SOURCE, ids), VKF_OK);
-    assert_status(decode(rig.session, 1, logits), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "max_logit_rows");
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, logits), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "attention_weights");
+    vkf_test_expect(rig.gpu, decode(rig.session, 1, logits), VKF_ERROR_INVALID_ARGUMENT, "max_logit_rows");
+    vkf_test_expect(rig.gpu, vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, logits),
+                    VKF_ERROR_INVALID_ARGUMENT, "attention_weights");
     vkf_test_rig_free(&rig);
 }
 
@@ -328,8 +292,7 @@ static void test_session_without_room_for_a_token(void **state)
     vkf_test_rig rig = make_rig(state, &desc);
     int32_t ids[TARGET];
     float logits[VOCAB];
-    assert_status(greedy(rig.session, 1, SOURCE, ids), VKF_ERROR_INVALID_ARGUMENT);
-    assert_message(rig.gpu, "max_target_len");
+    vkf_test_expect(rig.gpu, greedy(rig.session, 1, SOURCE, ids), VKF_ERROR_INVALID_ARGUMENT, "max_target_len");
     assert_status(encode(rig.session, 1, SOURCE), VKF_OK);
     assert_status(decode(rig.session, 1, logits), VKF_OK);
     vkf_test_rig_free(&rig);
@@ -437,16 +400,9 @@ static void test_create_with_wrong_arguments(void **state)
 
 // Memory -------------------------------------------------------------------------------------------------------------
 
-static vkf_memory_usage usage_of(vkf_test_gpu *gpu)
-{
-    vkf_memory_usage usage;
-    vkf_context_memory_usage(gpu->context, &usage);
-    return usage;
-}
-
 static void assert_same_usage(vkf_test_gpu *gpu, const vkf_memory_usage *before)
 {
-    const vkf_memory_usage now = usage_of(gpu);
+    const vkf_memory_usage now = vkf_test_usage(gpu);
     for (uint32_t i = 0; i < now.heap_count; i++)
         assert_int_equal(now.used_bytes[i], before->used_bytes[i]);
 }
@@ -469,9 +425,9 @@ static void test_create_with_absurd_sizes(void **state)
         {3, 1u << 29, 1u << 29},
     };
     vkf_test_rig rig = make_rig(state, &small);
-    const fixture *f = *state;
-    const vkf_memory_usage before = usage_of(rig.gpu);
-    size_t live = f->heap.live;
+    const vkf_test_counted *f = *state;
+    const vkf_memory_usage before = vkf_test_usage(rig.gpu);
+    size_t live = f->memory.live;
     vkf_memory_plan plan;
     vkf_session *session = NULL;
     float logits[LOGITS];
@@ -489,7 +445,7 @@ static void test_create_with_absurd_sizes(void **state)
             fail_msg("%u x %u x %u: %s", sizes[i][0], sizes[i][1], sizes[i][2], vkf_status_name(created));
         assert_true(planned == VKF_OK || planned == VKF_ERROR_TOO_LARGE);
         assert_null(session);
-        assert_int_equal(f->heap.live, live);
+        assert_int_equal(f->memory.live, live);
         assert_same_usage(rig.gpu, &before);
     }
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
@@ -499,13 +455,10 @@ static void test_create_with_absurd_sizes(void **state)
 
 static void assert_planned(vkf_test_gpu *gpu, const vkf_memory_plan *plan, const vkf_memory_usage *before)
 {
-    const vkf_memory_usage after = usage_of(gpu);
     uint64_t heaps = 0;
-    assert_int_equal(plan->heap_count, after.heap_count);
-    for (uint32_t i = 0; i < after.heap_count; i++) {
-        assert_int_equal(plan->heap_bytes[i], after.used_bytes[i] - before->used_bytes[i]);
+    vkf_test_assert_took(gpu, before, plan);
+    for (uint32_t i = 0; i < plan->heap_count; i++)
         heaps += plan->heap_bytes[i];
-    }
     assert_true(heaps > 0);
     assert_int_equal(plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes +
                          plan->staging_bytes,
@@ -514,12 +467,11 @@ static void assert_planned(vkf_test_gpu *gpu, const vkf_memory_plan *plan, const
 
 static void check_session_plan(vkf_test_rig *rig, const vkf_session_desc *desc)
 {
-    vkf_session *session = NULL;
     vkf_memory_plan plan;
-    const vkf_memory_usage before = usage_of(rig->gpu);
+    const vkf_memory_usage before = vkf_test_usage(rig->gpu);
     assert_status(vkf_session_plan(rig->model, desc, &plan), VKF_OK);
     assert_same_usage(rig->gpu, &before);
-    assert_status(vkf_session_create(rig->model, desc, &session), VKF_OK);
+    vkf_session *session = vkf_test_make_session(rig->gpu, rig->model, desc);
     assert_planned(rig->gpu, &plan, &before);
     vkf_session_destroy(&session);
     assert_same_usage(rig->gpu, &before);
@@ -556,17 +508,17 @@ static void test_plan_is_what_create_allocates(void **state)
 static void test_runs_keep_host_and_device_memory(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
-    const fixture *f = *state;
+    const vkf_test_counted *f = *state;
     float logits[LOGITS];
     int32_t ids[BATCH * TARGET];
-    const vkf_memory_usage before = usage_of(rig.gpu);
+    const vkf_memory_usage before = vkf_test_usage(rig.gpu);
     // What a class of rows records takes host memory when the first run of it comes.
     run_all_sizes(rig.session);
-    size_t live = f->heap.live;
+    size_t live = f->memory.live;
     assert_status(greedy(rig.session, BATCH, SOURCE, ids), VKF_OK);
     assert_status(encode(rig.session, 2, SOURCE), VKF_OK);
     assert_status(decode(rig.session, TARGET, logits), VKF_OK);
-    assert_int_equal(f->heap.live, live);
+    assert_int_equal(f->memory.live, live);
     assert_same_usage(rig.gpu, &before);
     vkf_test_rig_free(&rig);
 }
@@ -577,23 +529,23 @@ static void test_runs_keep_host_and_device_memory(void **state)
 static void test_create_out_of_host_memory(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
-    fixture *f = *state;
-    const vkf_memory_usage before = usage_of(rig.gpu);
-    size_t live = f->heap.live;
+    vkf_test_counted *f = *state;
+    const vkf_memory_usage before = vkf_test_usage(rig.gpu);
+    size_t live = f->memory.live;
     vkf_session *session = NULL;
     vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
-    for (f->heap.failing = 1; status != VKF_OK; f->heap.failing++) {
-        f->heap.calls = 0;
+    for (f->memory.fail_call = 1; status != VKF_OK; f->memory.fail_call++) {
+        f->memory.calls = 0;
         status = vkf_session_create(rig.model, &small, &session);
         if (status == VKF_OK)
             break;
         assert_status(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_null(session);
-        assert_int_equal(f->heap.live, live);
+        assert_int_equal(f->memory.live, live);
         assert_same_usage(rig.gpu, &before);
     }
-    assert_true(f->heap.failing > 20);
-    f->heap.failing = 0;
+    assert_true(f->memory.fail_call > 20);
+    f->memory.fail_call = 0;
     vkf_session_destroy(&session);
     vkf_test_rig_free(&rig);
 }
@@ -602,20 +554,20 @@ static void test_create_out_of_host_memory(void **state)
 static void test_greedy_out_of_host_memory(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
-    fixture *f = *state;
+    vkf_test_counted *f = *state;
     int32_t expected[BATCH * TARGET], ids[BATCH * TARGET], untouched[BATCH * TARGET];
     assert_status(greedy(rig.session, BATCH, SOURCE, expected), VKF_OK);
     memset(untouched, 0xee, sizeof untouched);
     vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
-    for (f->heap.failing = 1; status != VKF_OK; f->heap.failing++) {
-        f->heap.calls = 0;
+    for (f->memory.fail_call = 1; status != VKF_OK; f->memory.fail_call++) {
+        f->memory.calls = 0;
         memset(ids, 0xee, sizeof ids);
         status = greedy(rig.session, BATCH, SOURCE, ids);
         assert_true(status == VKF_OK || status == VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_memory_equal(ids, status == VKF_OK ? expected : untouched, sizeof ids);
     }
-    assert_true(f->heap.failing > 3);
-    f->heap.failing = 0;
+    assert_true(f->memory.fail_call > 3);
+    f->memory.fail_call = 0;
     vkf_test_rig_free(&rig);
 }
 
@@ -726,5 +678,5 @@ int main(void)
         cmocka_unit_test(test_greedy_cancelled),
         cmocka_unit_test(test_runs_with_a_failing_queue),
     };
-    return cmocka_run_group_tests_name("session", tests, setup, teardown);
+    return cmocka_run_group_tests_name("session", tests, vkf_test_counted_setup, vkf_test_counted_teardown);
 }

@@ -154,13 +154,12 @@ static void check_beams(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_d
         {.num_beams = BEAMS, .length_penalty = 0, .early_stopping = VKF_EARLY_STOPPING_ON},
     };
     vkf_test_rig rig;
-    vkf_session *session = NULL;
     vkf_session_desc desc = beam_desc, whole = whole_desc;
     int32_t sources[BATCH * SOURCE], ids[BATCH * NEW];
     uint32_t generated[BATCH];
     desc.cache_dtype = whole.cache_dtype = cache_dtype;
     vkf_test_rig_make(gpu, config, dtype, &whole, &rig);
-    assert_int_equal(vkf_session_create(rig.model, &desc, &session), VKF_OK);
+    vkf_session *session = vkf_test_make_session(gpu, rig.model, &desc);
     for (size_t i = 0; i < BATCH * SOURCE; i++)
         sources[i] = 4 + (int32_t)vkf_test_random_below(&gpu->random, config->source_vocab - 4);
     for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++) {

@@ -37,17 +37,16 @@ static vkf_test_rig make_rig(void **state)
 // A session whose runs are told apart, on any device.
 static vkf_session *make_classed(const vkf_test_rig *rig)
 {
-    vkf_session *session = NULL;
     rig->gpu->context->device.plan.caps.traits.rows_by_class = true;
-    if (vkf_session_create(rig->model, &desc, &session) != VKF_OK)
-        fail_msg("%s", rig->gpu->last_error);
-    return session;
+    return vkf_test_make_session(rig->gpu, rig->model, &desc);
 }
 
-static void forget_classes(const vkf_test_rig *rig)
+static void free_classed(vkf_test_rig *rig, vkf_session *session)
 {
     vkf__traits *traits = &rig->gpu->context->device.plan.caps.traits;
+    vkf_session_destroy(&session);
     traits->rows_by_class = !traits->processor;
+    vkf_test_rig_free(rig);
 }
 
 static int32_t token(uint32_t i)
@@ -98,9 +97,7 @@ static void test_results_are_those_of_the_largest_class(void **state)
         free(expected);
         free(actual);
     }
-    vkf_session_destroy(&classed);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
+    free_classed(&rig, classed);
 }
 
 // Encoder and decoder have four stages each. A class is recorded when its first run comes, and not again.
@@ -129,36 +126,24 @@ static void test_each_class_is_recorded_once(void **state)
             fail_msg("run %zu: %u recordings, %u command buffers, expected %u", i, vkf_session_record_count(session),
                      vkf_session_command_buffer_count(session), count);
     }
-    vkf_session_destroy(&session);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
-}
-
-static void get_usage(const vkf_test_rig *rig, vkf_memory_usage *out_usage)
-{
-    vkf_context_memory_usage(rig->gpu->context, out_usage);
+    free_classed(&rig, session);
 }
 
 // The plan counts what every class needs, and no run takes more.
 static void test_plan_is_what_all_classes_use(void **state)
 {
     vkf_test_rig rig = make_rig(state);
-    vkf_memory_usage before, after;
+    const vkf_memory_usage before = vkf_test_usage(rig.gpu);
     vkf_memory_plan plan;
     rig.gpu->context->device.plan.caps.traits.rows_by_class = true;
-    get_usage(&rig, &before);
     assert_int_equal(vkf_session_plan(rig.model, &desc, &plan), VKF_OK);
     vkf_session *session = make_classed(&rig);
     for (size_t i = 0; i <= RUNS; i++) {
-        get_usage(&rig, &after);
-        for (uint32_t heap = 0; heap < after.heap_count; heap++)
-            assert_int_equal(after.used_bytes[heap] - before.used_bytes[heap], plan.heap_bytes[heap]);
+        vkf_test_assert_took(rig.gpu, &before, &plan);
         if (i < RUNS)
             free(run(&rig, session, runs[i].batch, runs[i].source_len, runs[i].target_len));
     }
-    vkf_session_destroy(&session);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
+    free_classed(&rig, session);
 }
 
 static bool same_kernels(const vkf__work *a, const vkf__work *b)
@@ -184,9 +169,7 @@ static void test_classes_have_kernels_of_their_own(void **state)
     assert_non_null(layer->works[0][0]);
     assert_ptr_equal(layer->work, layer->works[0][0]);
     assert_false(same_kernels(layer->works[0][0], layer->works[0][largest]));
-    vkf_session_destroy(&session);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
+    free_classed(&rig, session);
 }
 
 // Where proven kernels would need more memory than was planned, the class runs with those of the largest.
@@ -207,9 +190,7 @@ static void test_class_that_needs_more_memory_is_refused(void **state)
     free(expected);
     free(small);
     free(again);
-    vkf_session_destroy(&session);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
+    free_classed(&rig, session);
 }
 
 static vkf_status prove_nothing(vkf_context *context, const vkf__dispatch_plan *plan, bool *out_again)
@@ -233,9 +214,7 @@ static void test_failure_of_a_class_is_that_of_its_run(void **state)
     rig.gpu->context->prove = prove;
     assert_int_equal(vkf_session_encode(session, &args), VKF_OK);
     assert_int_equal(vkf_session_command_buffer_count(session), count + 4);
-    vkf_session_destroy(&session);
-    forget_classes(&rig);
-    vkf_test_rig_free(&rig);
+    free_classed(&rig, session);
 }
 
 static PFN_vkQueueSubmit submit_all;
@@ -304,12 +283,11 @@ static void test_layers_are_joined(void **state)
     assert_int_equal(rig.model->config.d_model, WIDTH);
     submit_all = context->device.vk.vkQueueSubmit;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        vkf_session *session = NULL;
         const vkf_encode_args args = {
             .batch = 1, .source_len = 6, .source_ids = ids, .out_memory = i == 0 ? expected : actual};
         traits->joins_layers = rows[i].joins;
         context->submission_flops = rows[i].flops;
-        assert_int_equal(vkf_session_create(rig.model, &desc, &session), VKF_OK);
+        vkf_session *session = vkf_test_make_session(rig.gpu, rig.model, &desc);
         command_buffers = 0;
         context->device.vk.vkQueueSubmit = count_command_buffers;
         assert_int_equal(vkf_session_encode(session, &args), VKF_OK);

@@ -85,10 +85,8 @@ typedef struct fixture {
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc, bool ahead)
 {
     vkf__traits *traits = &gpu->context->device.plan.caps.traits;
-    vkf_session *session = NULL;
     traits->runs_ahead = ahead;
-    if (vkf_session_create(model, desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_session *session = vkf_test_make_session(gpu, model, desc);
     traits->runs_ahead = !traits->processor;
     return session;
 }
@@ -103,7 +101,7 @@ static fixture make_fixture(void **state, const char *family)
         .max_logit_rows = CONTEXT,
     };
     fixture f = {.gpu = vkf_test_gpu_of(state)};
-    f.model = vkf_test_load_pretrained(f.gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
+    f.model = vkf_test_load_family(f.gpu, family);
     f.plain = make_session(f.gpu, f.model, &desc, false);
     f.ahead = make_session(f.gpu, f.model, &desc, true);
     return f;
@@ -464,7 +462,6 @@ static void test_plan_counts_both_flights(void **state)
     fixture f = make_fixture(state, "llama");
     vkf__traits *traits = &f.gpu->context->device.plan.caps.traits;
     const vkf_session_desc desc = {.max_batch = 2, .max_target_len = CONTEXT};
-    vkf_memory_usage before, after;
     vkf_memory_plan one, two;
     result out;
     traits->runs_ahead = false;
@@ -472,12 +469,10 @@ static void test_plan_counts_both_flights(void **state)
     traits->runs_ahead = true;
     assert_int_equal(vkf_session_plan(f.model, &desc, &two), VKF_OK);
     assert_true(two.control_bytes > one.control_bytes);
-    vkf_context_memory_usage(f.gpu->context, &before);
+    const vkf_memory_usage before = vkf_test_usage(f.gpu);
     vkf_session *session = make_session(f.gpu, f.model, &desc, true);
     assert_int_equal(generate(session, generation(2, 8, NEW), &out), VKF_OK);
-    vkf_context_memory_usage(f.gpu->context, &after);
-    for (uint32_t heap = 0; heap < after.heap_count; heap++)
-        assert_int_equal(after.used_bytes[heap] - before.used_bytes[heap], two.heap_bytes[heap]);
+    vkf_test_assert_took(f.gpu, &before, &two);
     vkf_session_destroy(&session);
     traits->runs_ahead = !traits->processor;
     free_fixture(&f);

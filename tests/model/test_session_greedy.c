@@ -167,13 +167,20 @@ static void check_prefixes(vkf_test_rig *rig, const int32_t *sources, const outp
     }
 }
 
-static void check_greedy(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype)
+// A random model, its session and sources for it.
+static vkf_test_rig make_rig(void **state, const vkf_model_config *config, vkf_dtype dtype, int32_t *out_sources)
 {
     vkf_test_rig rig;
+    vkf_test_rig_make(vkf_test_gpu_of(state), config, dtype, &whole, &rig);
+    make_sources(rig.gpu, config, out_sources);
+    return rig;
+}
+
+static void check_greedy(void **state, const vkf_model_config *config)
+{
     int32_t sources[BATCH * SOURCE];
     output out;
-    vkf_test_rig_make(gpu, config, dtype, &whole, &rig);
-    make_sources(gpu, config, sources);
+    vkf_test_rig rig = make_rig(state, config, VKF_DTYPE_F32, sources);
     balance_eos(&rig, sources);
     greedy(rig.session, BATCH, SOURCE, sources, 0, out.ids, out.lengths);
     assert_int_equal(check_rows(config, &out), BATCH / 2);
@@ -184,7 +191,7 @@ static void check_greedy(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_
 static void test_greedy_equals_decode_pre_norm(void **state)
 {
     const vkf_model_config config = vkf_test_small_seq2seq();
-    check_greedy(vkf_test_gpu_of(state), &config, VKF_DTYPE_F32);
+    check_greedy(state, &config);
 }
 
 static void test_greedy_equals_decode_post_norm_shared(void **state)
@@ -197,7 +204,7 @@ static void test_greedy_equals_decode_post_norm_shared(void **state)
     config.target_vocab = config.source_vocab;
     config.num_encoder_layers = 1;
     config.num_decoder_layers = 3;
-    check_greedy(vkf_test_gpu_of(state), &config, VKF_DTYPE_F32);
+    check_greedy(state, &config);
 }
 
 static void test_greedy_equals_decode_odd_sizes(void **state)
@@ -207,18 +214,15 @@ static void test_greedy_equals_decode_odd_sizes(void **state)
     config.num_heads = 3;
     config.dim_feedforward = 13;
     config.target_vocab = 7;
-    check_greedy(vkf_test_gpu_of(state), &config, VKF_DTYPE_F32);
+    check_greedy(state, &config);
 }
 
 static void test_greedy_equals_decode_f16(void **state)
 {
     const vkf_model_config config = vkf_test_small_seq2seq();
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE];
     output out;
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F16, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F16, sources);
     greedy(rig.session, BATCH, SOURCE, sources, 0, out.ids, out.lengths);
     (void)check_rows(&config, &out);
     check_prefixes(&rig, sources, &out);
@@ -245,15 +249,12 @@ static void check_same_row(vkf_test_rig *rig, const int32_t *source, const int32
 
 static void test_greedy_rows_alone(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
     static const uint32_t unpadded[BATCH] = {5, SOURCE, SOURCE, SOURCE, SOURCE, 1}; // up to the padding at the end
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE], ids[MAX_LEN];
     uint32_t length = 0;
     output out;
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     balance_eos(&rig, sources);
     greedy(rig.session, BATCH, SOURCE, sources, MAX_LEN, out.ids, out.lengths);
     for (size_t b = 0; b < BATCH; b++) {
@@ -267,19 +268,16 @@ static void test_greedy_rows_alone(void **state)
 
 static void test_decode_is_bitwise_the_same_beside_other_rows(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE], targets[BATCH * MAX_LEN];
     float first[BATCH * MAX_LEN * MAX_VOCAB], second[BATCH * MAX_LEN * MAX_VOCAB];
     size_t row = (size_t)MAX_LEN * config.target_vocab;
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
-    vkf_test_fill_ids(&gpu->random, targets, BATCH * MAX_LEN, config.target_vocab);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
+    vkf_test_fill_ids(&rig.gpu->random, targets, BATCH * MAX_LEN, config.target_vocab);
     encode(rig.session, BATCH, SOURCE, sources);
     decode(rig.session, BATCH, targets, MAX_LEN, MAX_LEN, first);
-    vkf_test_fill_ids(&gpu->random, sources + SOURCE, (BATCH - 1) * SOURCE, config.source_vocab);
-    vkf_test_fill_ids(&gpu->random, targets + MAX_LEN, (BATCH - 1) * MAX_LEN, config.target_vocab);
+    vkf_test_fill_ids(&rig.gpu->random, sources + SOURCE, (BATCH - 1) * SOURCE, config.source_vocab);
+    vkf_test_fill_ids(&rig.gpu->random, targets + MAX_LEN, (BATCH - 1) * MAX_LEN, config.target_vocab);
     encode(rig.session, BATCH, SOURCE, sources);
     decode(rig.session, BATCH, targets, MAX_LEN, MAX_LEN, second);
     assert_memory_equal(first, second, row * sizeof *first);
@@ -289,13 +287,10 @@ static void test_decode_is_bitwise_the_same_beside_other_rows(void **state)
 
 static void test_greedy_max_len(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE];
     output longest, shorter;
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     balance_eos(&rig, sources);
     greedy(rig.session, BATCH, SOURCE, sources, 0, longest.ids, longest.lengths);
     for (uint32_t max_len = 1; max_len < MAX_LEN; max_len++) {
@@ -320,14 +315,11 @@ static bool count_calls(void *user, uint32_t done, uint32_t total, const char *w
 
 static void test_greedy_ends_when_every_row_has_ended(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE];
     output out;
     uint32_t calls = 0;
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     *eos_bias(&rig) = 50;
     vkf_test_rig_reload(&rig);
     const vkf_greedy_args args = {.batch = BATCH,
@@ -366,15 +358,12 @@ static void check_weights(const int32_t *source, int32_t pad_id, const float *we
 
 static void test_attention_of_greedy_equals_decode(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
     enum { HEADS = 4, LAYERS = 2, QUERIES = MAX_LEN - 1, PLANE = HEADS * QUERIES * SOURCE };
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE];
     output out;
     float gathered[LAYERS * BATCH][PLANE], whole_run[PLANE], logits[BATCH * QUERIES * MAX_VOCAB];
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     *eos_bias(&rig) = -50; // every row runs to the end
     vkf_test_rig_reload(&rig);
     greedy(rig.session, BATCH, SOURCE, sources, 0, out.ids, out.lengths);
@@ -389,21 +378,18 @@ static void test_attention_of_greedy_equals_decode(void **state)
         assert_int_equal(
             vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, i / BATCH, i % BATCH, QUERIES, whole_run), VKF_OK);
         assert_close(gathered[i], whole_run, PLANE, 1e-5, 1e-5,
-                     vkf_test_label(gpu, "layer %u row %u", i / BATCH, i % BATCH));
+                     vkf_test_label(rig.gpu, "layer %u row %u", i / BATCH, i % BATCH));
     }
     vkf_test_rig_free(&rig);
 }
 
 static void test_attention_of_the_first_positions(void **state)
 {
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_model_config config = vkf_test_small_seq2seq();
     enum { HEADS = 4, QUERIES = 6, FEWER = 2 };
-    vkf_test_rig rig;
     int32_t sources[BATCH * SOURCE], targets[BATCH * QUERIES] = {0};
     float all[HEADS * QUERIES * SOURCE], some[HEADS * FEWER * SOURCE], logits[BATCH * QUERIES * MAX_VOCAB];
-    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &whole, &rig);
-    make_sources(gpu, &config, sources);
+    vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     encode(rig.session, BATCH, SOURCE, sources);
     decode(rig.session, BATCH, targets, QUERIES, QUERIES, logits);
     assert_int_equal(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, QUERIES, all), VKF_OK);

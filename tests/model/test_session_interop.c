@@ -29,6 +29,8 @@ typedef struct fixture {
     float expected[MOST];
 } fixture;
 
+static const vkf_session_submit_desc none; // nothing to wait for, and nobody to tell
+
 static vkf_session *make_session(fixture *b)
 {
     const vkf_session_desc desc = {
@@ -38,17 +40,14 @@ static vkf_session *make_session(fixture *b)
         .max_prompt_len = 8,
         .max_logit_rows = 3,
     };
-    vkf_session *session = NULL;
-    if (vkf_session_create(b->model, &desc, &session) != VKF_OK)
-        fail_msg("%s", b->p->gpu.last_error);
-    return session;
+    return vkf_test_make_session(&b->p->gpu, b->model, &desc);
 }
 
 static void fixture_open(fixture *b, void **state, const char *family)
 {
     vkf_model_config config;
     *b = (fixture){.p = program_of(state)};
-    b->model = vkf_test_load_pretrained(&b->p->gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
+    b->model = vkf_test_load_family(&b->p->gpu, family);
     vkf_model_get_config(b->model, &config);
     b->vocab = config.target_vocab;
     b->dim = config.d_model;
@@ -71,8 +70,7 @@ static void fixture_close(fixture *b)
 
 static void check_ok(const fixture *b, vkf_status status)
 {
-    if (status != VKF_OK)
-        fail_msg("%s", b->p->gpu.last_error);
+    vkf_test_expect(&b->p->gpu, status, VKF_OK, "");
 }
 
 // Where in a VkBuffer a tensor of the session begins.
@@ -287,7 +285,6 @@ static void check_rows(const fixture *b)
 static void test_submitted_steps_follow_one_another(void **state)
 {
     static fixture b;
-    static const vkf_session_submit_desc none = {0};
     own_buffer kept[STEPS];
     fixture_open(&b, state, "llama");
     const size_t count = (size_t)BATCH * b.vocab;
@@ -314,7 +311,6 @@ static void test_next_call_waits_for_a_submitted_step(void **state)
 {
     static fixture b;
     static float got[MOST];
-    static const vkf_session_submit_desc none = {0};
     fixture_open(&b, state, "llama");
     const size_t count = (size_t)BATCH * b.vocab;
     vkf_step_args args = step_args(&b, 0);
@@ -340,7 +336,6 @@ static void test_submitted_steps_of_unequal_rows(void **state)
 {
     static fixture b;
     static float got[MOST];
-    static const vkf_session_submit_desc none = {0};
     static const int32_t ids[][BATCH] = {{7, 8, 9}, {-1, 10, 11}, {12, -1, 13}, {14, 15, 16}};
     vkf_tensor tensor;
     fixture_open(&b, state, "llama");
@@ -380,7 +375,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fail_to_wait(VkDevice device, uint32_t cou
 static void test_rows_are_empty_behind_a_failure(void **state)
 {
     static fixture b;
-    static const vkf_session_submit_desc none = {0};
     fixture_open(&b, state, "llama");
     const vkf_step_args args = step_args(&b, 0);
     struct VolkDeviceTable *vk = &b.p->gpu.context->device.vk;
@@ -405,7 +399,6 @@ static void test_decoder_follows_a_submitted_encode(void **state)
 {
     static fixture b;
     static float got[MOST];
-    static const vkf_session_submit_desc none = {0};
     static const int32_t targets[] = {2, 5, 9};
     fixture_open(&b, state, "bart");
     vkf_encode_args args = encode_args(&b, 1);
@@ -495,7 +488,6 @@ static void test_classes_of_rows(void **state)
     check_ok(&b, vkf_session_record_encode(b.session, commands));
     assert_int_equal(b.p->vk.vkEndCommandBuffer(commands), VK_SUCCESS);
     for (int run = 0; run < RUNS; run++) {
-        static const vkf_session_submit_desc none = {0};
         const size_t count = expect_embeddings(&b, run);
         const vkf_encode_args args = encode_args(&b, run);
         check_ok(&b, vkf_session_submit_encode(b.session, &args, &none));
@@ -528,7 +520,6 @@ static void test_source_on_the_device(void **state)
 {
     enum { COUNT = 2 * 4 * 16 };
     static const vkf_session_desc sizes = {.max_batch = 2, .max_source_len = 5, .max_target_len = 3};
-    static const vkf_session_submit_desc none = {0};
     static float source[COUNT], expected[COUNT], got[COUNT];
     program *p = program_of(state);
     vkf_test_rig rig;
@@ -555,15 +546,12 @@ static void test_source_on_the_device(void **state)
 
 static void check_refused(const fixture *b, vkf_status status, const char *why)
 {
-    assert_int_equal(status, VKF_ERROR_INVALID_ARGUMENT);
-    if (!strstr(b->p->gpu.last_error, why))
-        fail_msg("'%s' instead of '%s'", b->p->gpu.last_error, why);
+    vkf_test_expect(&b->p->gpu, status, VKF_ERROR_INVALID_ARGUMENT, why);
 }
 
 static void test_unusable_encodes_are_refused(void **state)
 {
     static fixture b;
-    static const vkf_session_submit_desc none = {0};
     fixture_open(&b, state, "roberta");
     const vkf_semaphore_value null = {0};
     const vkf_session_submit_desc bad = {.waits = &null, .wait_count = 1};
@@ -585,7 +573,6 @@ static void test_unusable_encodes_are_refused(void **state)
 static void test_unusable_steps_are_refused(void **state)
 {
     static fixture b;
-    static const vkf_session_submit_desc none = {0};
     vkf_tensor tensor;
     fixture_open(&b, state, "llama");
     vkf_step_args args = step_args(&b, 0);

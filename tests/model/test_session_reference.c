@@ -408,28 +408,20 @@ static void check_seq2seq(vkf_test_gpu *gpu, const struct seq2seq_case *c, vkf_d
         .attention_weights = VKF_ATTENTION_CROSS | VKF_ATTENTION_DECODER |
                              (c->encoder_layers > 0 ? (uint32_t)VKF_ATTENTION_ENCODER : 0u),
     };
-    vkf_test_directory directory;
-    vkf_test_weights weights;
-    vkf_session *session = NULL;
-    vkf_test_directory_make(&directory);
-    vkf_test_weights_make(&gpu->random, &config, &weights);
-    vkf_model *model = vkf_test_model_load(gpu, &directory, &weights, dtype);
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    vkf_test_rig rig;
+    vkf_test_rig_make(gpu, &config, dtype, &desc, &rig);
     token_run *actual = calloc(2, sizeof *actual), *expected = actual + 1;
     assert_non_null(actual);
     for (size_t i = 0; i < CASES(sizes); i++) {
         *actual = (token_run){.batch = sizes[i][0], .source_len = sizes[i][1], .target_len = sizes[i][2]};
         fill_run(&gpu->random, &config, actual);
         *expected = *actual;
-        expect_run(&weights, c, expected);
-        run_session(session, c, &config, actual);
+        expect_run(&rig.weights, c, expected);
+        run_session(rig.session, c, &config, actual);
         compare_runs(gpu, c, &config, dtype, actual, expected);
     }
     free(actual);
-    vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
-    vkf_test_weights_free(&weights);
-    vkf_test_directory_remove(&directory);
+    vkf_test_rig_free(&rig);
 }
 
 static void test_seq2seq_f32(void **state)
@@ -586,11 +578,8 @@ static vkf_model_config transformer_config(bool norm_first)
 static void check_transformer(vkf_test_gpu *gpu, bool norm_first)
 {
     const vkf_model_config config = transformer_config(norm_first);
-    vkf_test_directory directory;
-    vkf_test_weights weights;
-    vkf_test_directory_make(&directory);
-    vkf_test_weights_make(&gpu->random, &config, &weights);
-    vkf_model *model = vkf_test_model_load(gpu, &directory, &weights, VKF_DTYPE_F32);
+    vkf_test_rig rig;
+    vkf_test_rig_make(gpu, &config, VKF_DTYPE_F32, &(vkf_session_desc){0}, &rig);
     for (size_t i = 0; i < CASES(mask_cases); i++) {
         const kinds *c = &mask_cases[i];
         const vkf_session_desc desc = {
@@ -602,15 +591,12 @@ static void check_transformer(vkf_test_gpu *gpu, bool norm_first)
             .memory_mask = c->memory,
             .fully_masked = c->fully_masked,
         };
-        vkf_session *session = NULL;
-        assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
-        check_transformer_run(gpu, session, &weights, c, BATCH, SOURCE, TARGET);
-        check_transformer_run(gpu, session, &weights, c, 2, 5, 6);
+        vkf_session *session = vkf_test_make_session(gpu, rig.model, &desc);
+        check_transformer_run(gpu, session, &rig.weights, c, BATCH, SOURCE, TARGET);
+        check_transformer_run(gpu, session, &rig.weights, c, 2, 5, 6);
         vkf_session_destroy(&session);
     }
-    vkf_model_destroy(&model);
-    vkf_test_weights_free(&weights);
-    vkf_test_directory_remove(&directory);
+    vkf_test_rig_free(&rig);
 }
 
 static void test_transformer_masks_pre_norm(void **state)

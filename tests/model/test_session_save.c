@@ -84,7 +84,7 @@ static vkf_status load(vkf_session *session, saved *s)
 // Loads a cache of two rows into a session of `max_batch` rows, and goes on from it.
 static void check_loading(vkf_test_gpu *gpu, const char *family, uint32_t max_batch, vkf_dtype cache_dtype)
 {
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, family);
     vkf_session *from = make_session(gpu, model, 2, cache_dtype),
                 *to = make_session(gpu, model, max_batch, cache_dtype);
     float logits[2][2 * MAX_VOCAB];
@@ -92,8 +92,7 @@ static void check_loading(vkf_test_gpu *gpu, const char *family, uint32_t max_ba
     saved *s = save(from);
     if (max_batch > 2)
         prefill(to, 3, (const uint32_t[]){1, 2, 4}); // is forgotten
-    if (load(to, s) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    vkf_test_expect(gpu, load(to, s), VKF_OK, "");
     assert_int_equal(s->at, s->size);
     for (uint32_t row = 0; row < max_batch; row++)
         assert_int_equal(vkf_session_position(to, row), row < 2 ? vkf_session_position(from, row) : 0);
@@ -125,14 +124,14 @@ static void test_a_file_is_loaded_into_another_model_of_the_same_weights(void **
     vkf_test_directory_make(&directory);
     snprintf(path, sizeof path, "%s/chat.cache", directory.path);
     for (size_t i = 0; i < 2; i++) {
-        vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+        vkf_model *model = vkf_test_load_family(gpu, "llama");
         vkf_session *session = make_session(gpu, model, 1, VKF_DTYPE_F32);
         if (i == 0) {
             prefill(session, 1, (const uint32_t[]){9});
             assert_int_equal(vkf_session_save(session, path), VKF_OK);
             assert_int_equal(vkf_session_save(session, path), VKF_OK); // replaces it
-        } else if (vkf_session_load(session, path) != VKF_OK) {
-            fail_msg("%s", gpu->last_error);
+        } else {
+            vkf_test_expect(gpu, vkf_session_load(session, path), VKF_OK, "");
         }
         step(session, 1, logits[i]);
         vkf_session_destroy(&session);
@@ -147,7 +146,7 @@ static void test_a_file_is_loaded_into_another_model_of_the_same_weights(void **
 static void test_empty_rows_need_no_room(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
     vkf_session *wide = make_session(gpu, model, 3, VKF_DTYPE_F32),
                 *narrow = make_session(gpu, model, 1, VKF_DTYPE_F32);
     prefill(wide, 1, (const uint32_t[]){5});
@@ -175,7 +174,7 @@ static void expect_refusal(vkf_test_gpu *gpu, vkf_session *session, saved *s, co
 static void test_every_damaged_byte_is_noticed(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
     vkf_session *session = make_session(gpu, model, 2, VKF_DTYPE_F32);
     prefill(session, 2, (const uint32_t[]){3, 1});
     saved *s = save(session);
@@ -197,12 +196,10 @@ static void test_every_damaged_byte_is_noticed(void **state)
 
 static void check_foreign(vkf_test_gpu *gpu, saved *s, vkf_model_desc desc, const char *family, vkf_dtype cache_dtype)
 {
-    vkf_model *model = NULL;
     desc.directory = vkf_test_pretrained(family);
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_OK);
+    vkf_model *model = vkf_test_load(gpu, &desc);
     vkf_session *session = make_session(gpu, model, 2, cache_dtype);
-    assert_int_equal(load(session, s), VKF_ERROR_FORMAT);
-    assert_non_null(strstr(gpu->last_error, "the cache was saved with another model"));
+    vkf_test_expect(gpu, load(session, s), VKF_ERROR_FORMAT, "the cache was saved with another model");
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
 }
@@ -210,7 +207,7 @@ static void check_foreign(vkf_test_gpu *gpu, saved *s, vkf_model_desc desc, cons
 static void test_caches_of_others_are_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
     vkf_session *session = make_session(gpu, model, 2, VKF_DTYPE_F32),
                 *narrow = make_session(gpu, model, 1, VKF_DTYPE_F32);
     prefill(session, 2, (const uint32_t[]){3, 1});
@@ -218,8 +215,7 @@ static void test_caches_of_others_are_refused(void **state)
     check_foreign(gpu, s, (vkf_model_desc){0}, "mistral", VKF_DTYPE_F32);
     check_foreign(gpu, s, (vkf_model_desc){.precision = VKF_MODEL_PRECISION_F16_WEIGHTS}, "llama", VKF_DTYPE_F32);
     check_foreign(gpu, s, (vkf_model_desc){0}, "llama", VKF_DTYPE_F16);
-    assert_int_equal(load(narrow, s), VKF_ERROR_TOO_LARGE);
-    assert_non_null(strstr(gpu->last_error, "has 2 rows, there is room for 1"));
+    vkf_test_expect(gpu, load(narrow, s), VKF_ERROR_TOO_LARGE, "has 2 rows, there is room for 1");
     vkf_session_destroy(&narrow);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
@@ -231,7 +227,7 @@ static void test_files_that_cannot_be(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_directory directory;
     char path[4096], below[4200];
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
     vkf_session *session = make_session(gpu, model, 1, VKF_DTYPE_F32);
     saved short_one = {.limit = 60};
     vkf_test_directory_make(&directory);
@@ -246,8 +242,7 @@ static void test_files_that_cannot_be(void **state)
     assert_non_null(file);
     assert_int_equal(fputc('x', file), 'x');
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(vkf_session_load(session, path), VKF_ERROR_FORMAT);
-    assert_non_null(strstr(gpu->last_error, "more follows the saved cache"));
+    vkf_test_expect(gpu, vkf_session_load(session, path), VKF_ERROR_FORMAT, "more follows the saved cache");
     assert_int_equal(vkf_session_position(session, 0), 0);
     assert_int_equal(unlink(path), 0);
     vkf_test_directory_remove(&directory); // in which nothing was left behind

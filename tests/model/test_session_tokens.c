@@ -42,18 +42,13 @@ static vkf_session *make_session(fixture *b, uint32_t max_batch, vkf_dtype cache
         .max_logit_rows = 5,
         .cache_dtype = cache_dtype,
     };
-    vkf_session *session = NULL;
-    if (vkf_session_create(b->model, &desc, &session) != VKF_OK)
-        fail_msg("%s", b->gpu->last_error);
-    return session;
+    return vkf_test_make_session(b->gpu, b->model, &desc);
 }
 
 static void fixture_open_model(fixture *b, vkf_test_gpu *gpu, const vkf_model_desc *desc, vkf_dtype cache_dtype)
 {
     vkf_model_config config;
-    *b = (fixture){.gpu = gpu, .tolerance = EXACT, .label = desc->directory};
-    if (vkf_model_load(gpu->context, desc, &b->model) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
+    *b = (fixture){.gpu = gpu, .tolerance = EXACT, .label = desc->directory, .model = vkf_test_load(gpu, desc)};
     vkf_model_get_config(b->model, &config);
     b->vocab = config.target_vocab;
     assert_in_range(b->vocab, 1, MAX_VOCAB);
@@ -88,8 +83,7 @@ static float *whole_logits(const fixture *b, uint32_t row)
     assert_non_null(logits);
     const vkf_decode_args args = {
         .batch = 1, .target_len = b->counts[row], .target_ids = b->ids[row], .out_logits = logits};
-    if (vkf_session_decode(b->whole, &args) != VKF_OK)
-        fail_msg("%s", b->gpu->last_error);
+    vkf_test_expect(b->gpu, vkf_session_decode(b->whole, &args), VKF_OK, "");
     return logits;
 }
 
@@ -140,8 +134,7 @@ static void prefill(fixture *b, uint32_t batch, const uint32_t *counts, bool all
         .out_logits = all ? NULL : logits,
         .out_all_logits = all ? logits : NULL,
     };
-    if (vkf_session_prefill(b->session, &args) != VKF_OK)
-        fail_msg("%s", b->gpu->last_error);
+    vkf_test_expect(b->gpu, vkf_session_prefill(b->session, &args), VKF_OK, "");
     if (all)
         check_all(b, logits, batch, counts, when);
     else
@@ -162,8 +155,7 @@ static void step(fixture *b, uint32_t batch, uint32_t left_out, const char *when
             b->ids[row][b->counts[row]++] = ids[row];
     }
     const vkf_step_args args = {.batch = batch, .ids = ids, .out_logits = logits};
-    if (vkf_session_step(b->session, &args) != VKF_OK)
-        fail_msg("%s", b->gpu->last_error);
+    vkf_test_expect(b->gpu, vkf_session_step(b->session, &args), VKF_OK, "");
     check_last(b, logits, batch, counts, when);
 }
 
@@ -298,8 +290,7 @@ static uint64_t generate(fixture *b, vkf_session *session, uint32_t length, bool
         .out_lengths = &out_length,
         .out_cost = &cost,
     };
-    if (vkf_session_generate(session, &args) != VKF_OK)
-        fail_msg("%s", b->gpu->last_error);
+    vkf_test_expect(b->gpu, vkf_session_generate(session, &args), VKF_OK, "");
     assert_int_equal(cost.prompt_tokens, length);
     return cost.reused_tokens;
 }
@@ -372,14 +363,13 @@ static void check_choice(vkf_test_gpu *gpu, const char *family)
     static const int32_t prompt[] = {5, 9, 3, 7, 5, 9, 9};
     static const uint32_t lengths[] = {5, 2};
     const vkf_session_desc desc = {.max_batch = 2, .max_source_len = 12, .max_target_len = 16};
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
-    vkf_session *session = NULL;
+    vkf_model *model = vkf_test_load_family(gpu, family);
+    vkf_session *session = vkf_test_make_session(gpu, model, &desc);
     vkf_model_config config;
     int32_t ids[2][16];
     uint32_t out_lengths[2][2];
     vkf_model_get_config(model, &config);
     chooser c = {.banned = config.banned_count > 0 ? config.banned_ids[0] : -1, .answer = -2};
-    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
     for (size_t i = 0; i < 2; i++) {
         const vkf_generate_args args = choice_args(i > 0 ? &c : NULL, prompt, lengths, ids[i], out_lengths[i]);
         if (vkf_session_generate(session, &args) != VKF_OK)
@@ -410,13 +400,13 @@ static void test_choices_that_are_refused(void **state)
     chooser c = {.banned = -1, .answer = -1};
     fixture_open(&b, vkf_test_gpu_of(state), "llama");
     vkf_generate_args args = choice_args(&c, prompt, lengths, ids, out_lengths);
-    assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(b.gpu->last_error, "`choose` gave token id -1 for row 0"));
+    vkf_test_expect(b.gpu, vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                    "`choose` gave token id -1 for row 0");
     c.answer = (int32_t)b.vocab;
     assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     args.sampling.top_k = 3;
-    assert_int_equal(vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(b.gpu->last_error, "leave all fields of `sampling` zero"));
+    vkf_test_expect(b.gpu, vkf_session_generate(b.session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                    "leave all fields of `sampling` zero");
     fixture_close(&b);
 }
 
@@ -428,8 +418,8 @@ static void test_tokens_that_are_refused(void **state)
     fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const int32_t ids[CONTEXT + 1] = {1, 2, 3}, outside[] = {1, (int32_t)b.vocab}, none[] = {-1, -1};
     vkf_prefill_args args = {.batch = 1, .ids = ids, .counts = (const uint32_t[]){CONTEXT + 1}};
-    assert_int_equal(vkf_session_prefill(b.session, &args), VKF_ERROR_TOO_LARGE);
-    assert_non_null(strstr(b.gpu->last_error, "row 0 has 0 tokens and gets 41, there is room for 40"));
+    vkf_test_expect(b.gpu, vkf_session_prefill(b.session, &args), VKF_ERROR_TOO_LARGE,
+                    "row 0 has 0 tokens and gets 41, there is room for 40");
     args.counts = (const uint32_t[]){0};
     assert_int_equal(vkf_session_prefill(b.session, &args), VKF_ERROR_INVALID_ARGUMENT);
     args.batch = BATCH + 1;

@@ -7,37 +7,16 @@
 
 #define USERS 3
 
-static uint64_t bytes_of(const vkf_test_gpu *gpu)
-{
-    vkf_memory_usage usage;
-    vkf_context_memory_usage(gpu->context, &usage);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < usage.heap_count; i++)
-        bytes += usage.used_bytes[i];
-    return bytes;
-}
-
-static vkf_model *load(vkf_test_gpu *gpu, const char *family)
-{
-    return vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
-}
-
 static vkf_generator *make_generator(vkf_test_gpu *gpu, vkf_model *model, const char *directory)
 {
     const vkf_generator_desc desc = {.directory = directory, .model = model, .max_context = 32};
-    vkf_generator *generator = NULL;
-    if (vkf_generator_create(gpu->context, &desc, &generator) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return generator;
+    return vkf_test_make_generator(gpu, &desc);
 }
 
 static vkf_embedder *make_embedder(vkf_test_gpu *gpu, vkf_model *model, const char *directory)
 {
     const vkf_embedder_desc desc = {.directory = directory, .model = model, .max_batch = 1};
-    vkf_embedder *embedder = NULL;
-    if (vkf_embedder_create(gpu->context, &desc, &embedder) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return embedder;
+    return vkf_test_make_embedder(gpu, &desc);
 }
 
 static void assert_generates_the_same(vkf_test_gpu *gpu, vkf_generator *a, vkf_generator *b)
@@ -48,8 +27,7 @@ static void assert_generates_the_same(vkf_test_gpu *gpu, vkf_generator *a, vkf_g
     for (size_t i = 0; i < 2; i++) {
         const vkf_generator_args args = {
             .prompts = &prompt, .count = 1, .max_new_tokens = 8, .out_continuations = &out[i]};
-        if (vkf_generator_run(generators[i], &args) != VKF_OK)
-            fail_msg("%s", gpu->last_error);
+        vkf_test_expect(gpu, vkf_generator_run(generators[i], &args), VKF_OK, "");
     }
     assert_int_equal(out[0].id_count, out[1].id_count);
     assert_memory_equal(out[0].ids, out[1].ids, out[0].id_count * sizeof *out[0].ids);
@@ -62,15 +40,15 @@ static void test_generators_take_the_weights_once(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const char *directory = vkf_test_pretrained("llama");
     vkf_generator *shared[USERS], *own = NULL;
-    const uint64_t before = bytes_of(gpu);
-    vkf_model *model = load(gpu, "llama");
-    const uint64_t weights = bytes_of(gpu) - before;
+    const uint64_t before = vkf_test_bytes_in_use(gpu);
+    vkf_model *model = vkf_test_load_family(gpu, "llama");
+    const uint64_t weights = vkf_test_bytes_in_use(gpu) - before;
     shared[0] = make_generator(gpu, model, NULL);
-    const uint64_t session = bytes_of(gpu) - before - weights;
+    const uint64_t session = vkf_test_bytes_in_use(gpu) - before - weights;
     for (size_t i = 1; i < USERS; i++)
         shared[i] = make_generator(gpu, model, NULL);
     assert_true(weights > 0);
-    assert_int_equal(bytes_of(gpu) - before, weights + USERS * session);
+    assert_int_equal(vkf_test_bytes_in_use(gpu) - before, weights + USERS * session);
     vkf_model_destroy(&model);
     own = make_generator(gpu, NULL, directory);
     for (size_t i = 0; i < USERS; i++) {
@@ -78,19 +56,19 @@ static void test_generators_take_the_weights_once(void **state)
         vkf_generator_destroy(&shared[i]);
     }
     vkf_generator_destroy(&own);
-    assert_int_equal(bytes_of(gpu), before);
+    assert_int_equal(vkf_test_bytes_in_use(gpu), before);
 }
 
 static void test_embedders_take_the_weights_once(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const uint64_t before = bytes_of(gpu);
+    const uint64_t before = vkf_test_bytes_in_use(gpu);
     vkf_embedder *first = make_embedder(gpu, NULL, vkf_test_pretrained("sentence-mean"));
-    const uint64_t whole = bytes_of(gpu) - before;
+    const uint64_t whole = vkf_test_bytes_in_use(gpu) - before;
     vkf_embedder *second = make_embedder(gpu, vkf_embedder_model(first), NULL);
     vkf_model_config config;
     float embeddings[2][64];
-    assert_true(bytes_of(gpu) - before < 2 * whole);
+    assert_true(vkf_test_bytes_in_use(gpu) - before < 2 * whole);
     assert_ptr_equal(vkf_embedder_model(first), vkf_embedder_model(second));
     vkf_embedder_get_config(first, &config);
     assert_in_range(config.embedding_dim, 1, 64);
@@ -103,7 +81,7 @@ static void test_embedders_take_the_weights_once(void **state)
     assert_memory_equal(embeddings[0], embeddings[1], config.embedding_dim * sizeof embeddings[0][0]);
     vkf_embedder_destroy(&first);
     vkf_embedder_destroy(&second);
-    assert_int_equal(bytes_of(gpu), before);
+    assert_int_equal(vkf_test_bytes_in_use(gpu), before);
 }
 
 static void test_tokenizers_are_shown(void **state)
@@ -134,15 +112,15 @@ static void test_tokenizers_are_shown(void **state)
 static void test_models_that_do_not_fit_are_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state), other;
-    vkf_model *encoder = load(gpu, "sentence-mean");
+    vkf_model *encoder = vkf_test_load_family(gpu, "sentence-mean");
     vkf_generator *generator = NULL;
     vkf_embedder *embedder = NULL;
     const vkf_generator_desc wants = {.model = encoder};
     const vkf_embedder_desc embeds = {.model = encoder, .max_batch = 1};
     assert_int_equal(vkf_generator_create(gpu->context, &wants, &generator), VKF_ERROR_UNSUPPORTED);
     assert_int_equal(vkf_test_gpu_open(&other, &(vkf_context_desc){0}), 0);
-    assert_int_equal(vkf_embedder_create(other.context, &embeds, &embedder), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(other.last_error, "the model belongs to another context"));
+    vkf_test_expect(&other, vkf_embedder_create(other.context, &embeds, &embedder), VKF_ERROR_INVALID_ARGUMENT,
+                    "the model belongs to another context");
     vkf_context_destroy(&other.context);
     vkf_model_destroy(&encoder);
 }

@@ -5,7 +5,6 @@
 #include "model/generate/generation.h"
 #include "model/load/inspection.h"
 #include "model/session/session_results.h"
-#include "support/counting_allocator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 
@@ -19,16 +18,6 @@
 #define TEXT_A(type) "{\"Sequence\": {\"id\": \"A\", \"type_id\": " #type "}}"
 #define QUOTED "{\"SpecialToken\": {\"id\": \"q\", \"type_id\": 0}}"
 
-static void copy_file(vkf_test_directory *directory, const char *family, const char *name)
-{
-    char from[512];
-    size_t bytes = 0;
-    (void)snprintf(from, sizeof from, "%s/%s", vkf_test_pretrained(family), name);
-    char *data = vkf_test_read_file(from, &bytes);
-    vkf_test_write_file(vkf_test_path(directory, name), data, bytes);
-    free(data);
-}
-
 // A small model beside a tokenizer of the test's own.
 static void make_directory(vkf_test_directory *directory, const char *family, const char *rest)
 {
@@ -36,8 +25,8 @@ static void make_directory(vkf_test_directory *directory, const char *family, co
     int length = snprintf(json, sizeof json, "{" WORDS WHITESPACE "%s}", rest);
     assert_true(length > 0 && (size_t)length < sizeof json);
     vkf_test_directory_make(directory);
-    copy_file(directory, family, "config.json");
-    copy_file(directory, family, "model.safetensors");
+    vkf_test_copy_file(directory, vkf_test_pretrained(family), "config.json");
+    vkf_test_copy_file(directory, vkf_test_pretrained(family), "model.safetensors");
     vkf_test_write_file(vkf_test_path(directory, "tokenizer.json"), json, (size_t)length);
 }
 
@@ -69,8 +58,6 @@ static void test_ids_beyond_the_model_matter_in_a_text_alone(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
         vkf_test_directory directory;
-        vkf_generator *generator = NULL;
-        vkf_embedder *embedder = NULL;
         vkf_continuation continuation = {0};
         float vector[64];
         const vkf_text text = {strangers[i].text, strlen(strangers[i].text)};
@@ -78,7 +65,7 @@ static void test_ids_beyond_the_model_matter_in_a_text_alone(void **state)
         const vkf_generator_desc generates = {.directory = directory.path, .max_context = 16};
         const vkf_generator_args prompt = {
             .prompts = &text, .count = 1, .max_new_tokens = 1, .out_continuations = &continuation};
-        assert_int_equal(vkf_generator_create(gpu->context, &generates, &generator), VKF_OK);
+        vkf_generator *generator = vkf_test_make_generator(gpu, &generates);
         check_stranger(gpu, i, vkf_generator_run(generator, &prompt));
         vkf_continuation_free(&continuation);
         vkf_generator_destroy(&generator);
@@ -86,7 +73,7 @@ static void test_ids_beyond_the_model_matter_in_a_text_alone(void **state)
         make_directory(&directory, "bert", strangers[i].rest);
         const vkf_embedder_desc embeds = {.directory = directory.path};
         const vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = vector};
-        assert_int_equal(vkf_embedder_create(gpu->context, &embeds, &embedder), VKF_OK);
+        vkf_embedder *embedder = vkf_test_make_embedder(gpu, &embeds);
         check_stranger(gpu, i, vkf_embedder_run(embedder, &args));
         vkf_embedder_destroy(&embedder);
         vkf_test_directory_remove(&directory);
@@ -115,7 +102,6 @@ static void test_texts_that_do_not_fit_the_model_are_refused(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t i = 0; i < sizeof misfits / sizeof *misfits; i++) {
         vkf_test_directory directory;
-        vkf_embedder *embedder = NULL;
         float vector[64], before[64];
         make_directory(&directory, "bert", misfits[i].rest);
         const vkf_embedder_desc desc = {.directory = directory.path, .max_batch = 1, .max_tokens = 8};
@@ -123,8 +109,7 @@ static void test_texts_that_do_not_fit_the_model_are_refused(void **state)
         const vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = vector};
         memset(vector, 0xa5, sizeof vector);
         memset(before, 0xa5, sizeof before);
-        if (vkf_embedder_create(gpu->context, &desc, &embedder) != VKF_OK)
-            fail_msg("%s: %s", misfits[i].rest, gpu->last_error);
+        vkf_embedder *embedder = vkf_test_make_embedder(gpu, &desc);
         vkf_status status = vkf_embedder_run(embedder, &args);
         if (status != misfits[i].status || (status != VKF_OK && !strstr(gpu->last_error, misfits[i].named)))
             fail_msg("%s: status %d, \"%s\"", misfits[i].rest, (int)status, gpu->last_error);
@@ -141,8 +126,8 @@ static void test_generation_below_its_checks_refuses_unknown_ids(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_session_desc desc = {.max_batch = 1, .max_target_len = 16, .max_beams = 2};
-    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
-    vkf_session *session = vkf_test_make_session(gpu, model, &desc);
+    const vkf_model_desc model = {.directory = vkf_test_pretrained("llama")};
+    vkf_session *session = vkf_test_load_session(gpu, &model, &desc);
     const int32_t ids[] = {-1, 101, 5000, 100000000, INT32_MAX, INT32_MIN};
     for (uint32_t i = 0; i < 12; i++) {
         int32_t out[4];
@@ -154,14 +139,13 @@ static void test_generation_below_its_checks_refuses_unknown_ids(void **state)
                                         .beams = {.num_beams = i < 6 ? 1 : 2, .length_penalty = 1},
                                         .out_ids = out,
                                         .out_lengths = &out_length};
-        assert_int_equal(vkf__session_generate(session, &args), VKF_ERROR_INVALID_ARGUMENT);
-        assert_non_null(strstr(gpu->last_error, "outside the vocabulary of 101"));
+        vkf_test_expect(gpu, vkf__session_generate(session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                        "outside the vocabulary of 101");
         bool known = i % 2 == 0;
         assert_int_equal(vkf__session_check_chosen(session, known ? (int32_t)i : ids[i % 6]),
                          known ? VKF_OK : VKF_ERROR_VULKAN);
     }
     vkf_session_destroy(&session);
-    vkf_model_destroy(&model);
 }
 
 // ---- padding, whose ids nobody looks at
@@ -213,15 +197,13 @@ static void test_padding_may_be_any_number(void **state)
     const int32_t paddings[] = {0, -1, 101, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < 2; i++) {
         static float out[2][ROWS * LEN * MOST_DIM];
-        vkf_session *session = NULL;
-        vkf_model *model =
-            vkf_test_load_pretrained(gpu, vkf_test_pretrained(padded[i].family), VKF_MODEL_PRECISION_F32);
+        vkf_model *model = vkf_test_load_family(gpu, padded[i].family);
         vkf_model_config config;
         vkf_model_get_config(model, &config);
         size_t dim = padded[i].first > 0 ? config.target_vocab : config.d_model, first = padded[i].first * dim;
         size_t count = (padded[i].first > 0 ? TOKENS : ROWS) * dim;
         assert_true(dim <= MOST_DIM);
-        assert_int_equal(vkf_session_create(model, &padded[i].desc, &session), VKF_OK);
+        vkf_session *session = vkf_test_make_session(gpu, model, &padded[i].desc);
         for (size_t p = 0; p < sizeof paddings / sizeof *paddings; p++) {
             padded[i].run(session, paddings[p], out[p > 0]);
             assert_memory_equal(out[p > 0] + first, out[0] + first, count * sizeof out[0][0]);
@@ -233,30 +215,7 @@ static void test_padding_may_be_any_number(void **state)
 
 // ---- memory
 
-// A host whose allocations fail one after the other while a model and its tokenizer are loaded.
-typedef struct starving {
-    vkf_test_gpu gpu;
-    counting_allocator memory;
-} starving;
-
-static int open_starving(void **state)
-{
-    starving *t = calloc(1, sizeof *t);
-    if (!t)
-        return -1;
-    *state = t;
-    vkf_context_desc desc = {.allocator = counting_callbacks(&t->memory)};
-    return vkf_test_gpu_open(&t->gpu, &desc);
-}
-
-static int close_starving(void **state)
-{
-    starving *t = *state;
-    vkf_context_destroy(&t->gpu.context);
-    bool clean = t->memory.live == 0 && t->gpu.validation_messages == 0;
-    free(t);
-    return clean ? 0 : -1;
-}
+// Allocations of the host fail one after the other while a model and its tokenizer are loaded.
 
 // What a load ends with is made and destroyed again.
 static vkf_status load_embedder(vkf_context *context, const char *directory)
@@ -299,7 +258,7 @@ static const struct {
     {"bert", load_inspection},
 };
 
-static void fail_each_allocation(starving *t, size_t index)
+static void fail_each_allocation(vkf_test_counted *t, size_t index)
 {
     size_t call = 1;
     for (bool failed = true; failed; call++) {
@@ -322,7 +281,7 @@ static void fail_each_allocation(starving *t, size_t index)
 
 static void test_every_allocation_of_a_load_that_fails_is_said_to_be_that(void **state)
 {
-    starving *t = *state;
+    vkf_test_counted *t = *state;
     vkf_test_gpu *gpu = vkf_test_gpu_of(state); // the fixture is the struct's first member
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
         // What a context learns once, it learns here.
@@ -338,8 +297,8 @@ int main(void)
         cmocka_unit_test(test_texts_that_do_not_fit_the_model_are_refused),
         cmocka_unit_test(test_generation_below_its_checks_refuses_unknown_ids),
         cmocka_unit_test(test_padding_may_be_any_number),
-        cmocka_unit_test_setup_teardown(test_every_allocation_of_a_load_that_fails_is_said_to_be_that, open_starving,
-                                        close_starving),
+        cmocka_unit_test_setup_teardown(test_every_allocation_of_a_load_that_fails_is_said_to_be_that,
+                                        vkf_test_counted_setup, vkf_test_counted_teardown),
     };
     return cmocka_run_group_tests_name("text ids", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

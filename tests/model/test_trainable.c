@@ -148,26 +148,16 @@ static void write_blocks(vkf_test_directory *to)
     const char *source = vkf_test_pretrained("llama-blocks");
     vkf__tensor_file *file = vkf_test_open_safetensors(source, "model.safetensors");
     const size_t count = vkf__tensor_file_count(file);
-    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
-    char config[512];
-    size_t bytes = 0;
-    vkf__host host;
-    assert_non_null(tensors);
+    vkf__stored_tensor *tensors = vkf_test_copy_tensors(file, 0);
     for (size_t i = 0; i < count; i++) {
-        tensors[i] = *vkf__tensor_file_at(file, i);
         if (!strstr(tensors[i].name, "layers.0.mlp.down_proj.weight"))
             continue;
         tensors[i].type = VKF_STORED_U8;
         tensors[i].shape[1] = tensors[i].shape[1] / 32 * 34;
         tensors[i].size_bytes = tensors[i].shape[0] * tensors[i].shape[1]; // fewer than there are
     }
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
     vkf_test_directory_make(to);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
-    join(config, source, "config.json");
-    char *text = vkf_test_read_file(config, &bytes);
-    vkf_test_write_file(vkf_test_path(to, "config.json"), text, bytes);
-    free(text);
+    vkf_test_write_model(to, source, tensors, count);
     free(tensors);
     vkf__tensor_file_close(&file);
 }
@@ -178,18 +168,15 @@ static void test_trainable_refuses_what_is_not_f32(void **state)
     vkf_model_desc desc = {.directory = DEMO, .trainable = true, .precision = VKF_MODEL_PRECISION_F16_WEIGHTS};
     vkf_test_directory blocks;
     vkf_model *model = NULL;
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(gpu->last_error, "kept in f32"));
+    vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT, "kept in f32");
     desc.precision = VKF_MODEL_PRECISION_AUTO;
     desc.quantization = VKF_QUANTIZATION_Q8;
     assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
     desc.quantization = VKF_QUANTIZATION_NONE;
     desc.adapter_directory = "an adapter";
-    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(gpu->last_error, "--adapter"));
+    vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT, "--adapter");
     write_blocks(&blocks);
-    assert_int_equal(load(gpu, blocks.path, &model), VKF_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(gpu->last_error, "cannot be trained"));
+    vkf_test_expect(gpu, load(gpu, blocks.path, &model), VKF_ERROR_UNSUPPORTED, "cannot be trained");
     assert_null(model);
     vkf_test_directory_remove(&blocks);
 }
@@ -199,16 +186,10 @@ static void test_second_names_are_left_out(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_directory from, to;
-    char config[512];
-    size_t bytes = 0;
-    vkf__host host;
     const char *source = vkf_test_pretrained("t5");
     vkf__tensor_file *file = vkf_test_open_safetensors(source, "model.safetensors");
     const size_t count = vkf__tensor_file_count(file);
-    vkf__stored_tensor *tensors = calloc(count + 2, sizeof *tensors);
-    assert_non_null(tensors);
-    for (size_t i = 0; i < count; i++)
-        tensors[i] = *vkf__tensor_file_at(file, i);
+    vkf__stored_tensor *tensors = vkf_test_copy_tensors(file, 2);
     const vkf__stored_tensor *words = vkf__tensor_file_find(file, "shared.weight");
     assert_non_null(words);
     tensors[count] = tensors[count + 1] = *words;
@@ -217,13 +198,9 @@ static void test_second_names_are_left_out(void **state)
     float *values = values_of(words);
     values[7] += 1;
     tensors[count + 1].data = (const uint8_t *)values;
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
     vkf_test_directory_make(&from);
     vkf_test_directory_make(&to);
-    vkf_test_must(gpu, vkf__safetensors_write(&host, vkf_test_path(&from, "model.safetensors"), tensors, count + 2));
-    join(config, source, "config.json");
-    char *text = vkf_test_read_file(config, &bytes);
-    vkf_test_write_file(vkf_test_path(&from, "config.json"), text, bytes);
+    vkf_test_write_model(&from, source, tensors, count + 2);
     vkf_model *model = vkf_test_load_trainable(gpu, from.path);
     vkf_test_must(gpu, vkf__checkpoint_save_weights(model, vkf_test_path(&to, "model.safetensors")));
     compare_files(to.path, from.path, 1);
@@ -232,7 +209,6 @@ static void test_second_names_are_left_out(void **state)
     assert_non_null(vkf__checkpoint_find(saved, tensors[count + 1].name));
     vkf__checkpoint_close(&saved);
     vkf_model_destroy(&model);
-    free(text);
     free(values);
     free(tensors);
     vkf__tensor_file_close(&file);
@@ -255,9 +231,7 @@ static void test_config_says_f32_where_it_said_another(void **state)
     assert_true(changed && comma);
     (void)snprintf(changed, bytes + 64, "{\"torch_dtype\": \"float16\", %s", comma + 1);
     vkf_test_write_file(vkf_test_path(&from, "config.json"), changed, strlen(changed));
-    join(path, source, "model.safetensors");
-    char *weights = vkf_test_read_file(path, &bytes);
-    vkf_test_write_file(vkf_test_path(&from, "model.safetensors"), weights, bytes);
+    vkf_test_copy_file(&from, source, "model.safetensors");
     vkf_model *model = vkf_test_load_trainable(gpu, from.path);
     join(saved, to.path, "saved");
     vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
@@ -268,7 +242,6 @@ static void test_config_says_f32_where_it_said_another(void **state)
     vkf_model_destroy(&model);
     free(text);
     free(changed);
-    free(weights);
     free(after);
     vkf_test_directory_remove(&from);
     remove_saved(&to, "saved");
@@ -357,16 +330,14 @@ static void test_models_without_a_directory_are_saved(void **state)
     join(path, directory.path, "weights.safetensors");
     vkf_test_weights_write(&weights, VKF_STORED_F32, path);
     const vkf_model_desc desc = {.config = &config, .weights_path = path, .trainable = true};
-    vkf_model *model = NULL;
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &model));
+    vkf_model *model = vkf_test_load(gpu, &desc);
     train(model);
     join(saved, directory.path, "saved");
     vkf_test_must(gpu, vkf__checkpoint_save(model, NULL, NULL, NULL, saved));
     vkf_model_destroy(&model);
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &model));
-    vkf_model *again = NULL;
+    model = vkf_test_load(gpu, &desc);
     join(path, saved, "model.safetensors");
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &desc, &again));
+    vkf_model *again = vkf_test_load(gpu, &desc);
     train(model);
     vkf_test_must(gpu, vkf__checkpoint_load_weights(again, path, false));
     assert_same_weights(model, again);
@@ -382,8 +353,7 @@ static void logits_of(vkf_test_gpu *gpu, vkf_model *model, float *out_logits)
 {
     const vkf_session_desc desc = {.max_batch = 1, .max_target_len = 8, .max_prompt_len = 8, .max_logit_rows = 5};
     const int32_t ids[POSITIONS] = {1, 2, 3, 4, 5};
-    vkf_session *session = NULL;
-    vkf_test_must(gpu, vkf_session_create(model, &desc, &session));
+    vkf_session *session = vkf_test_make_session(gpu, model, &desc);
     const vkf_decode_args args = {.batch = 1, .target_len = POSITIONS, .target_ids = ids, .out_logits = out_logits};
     vkf_test_must(gpu, vkf_session_decode(session, &args));
     vkf_session_destroy(&session);
@@ -499,18 +469,6 @@ static void assert_empty(const char *directory)
     vkf__listing_close(listing);
 }
 
-static void *allocate_or_fail(void *user, size_t size_bytes)
-{
-    size_t *left = user;
-    return *left > 0 && --*left == 0 ? NULL : malloc(size_bytes);
-}
-
-static void release(void *user, void *memory)
-{
-    (void)user;
-    free(memory);
-}
-
 // Allocations that fail: each of the first, then fewer. A sanitizer's build sees what is left. VKF_TEST_ALL=1: each.
 static void test_failures_of_host_memory_leave_nothing(void **state)
 {
@@ -528,10 +486,10 @@ static void test_failures_of_host_memory_leave_nothing(void **state)
     join(saved, directory.path, "saved");
     (void)snprintf(file, sizeof file, "%s/" VKF_TRAIN_STATE_FILE, saved);
     for (size_t at = 1; status != VKF_OK; at += vkf_test_all() ? 1 : 1 + at / 16, failures++) {
-        size_t left = at;
+        counting_allocator memory = {.fail_call = at};
         vkf__parameters p = {0};
         vkf__train_state read = {0};
-        host->allocator = (vkf_allocator){allocate_or_fail, release, &left};
+        host->allocator = counting_callbacks(&memory);
         status = vkf__parameters_create(model, patterns, 1, 2, &p);
         status = status == VKF_OK ? vkf__checkpoint_save(model, NULL, &p, &read, saved) : status;
         status = status == VKF_OK ? vkf__checkpoint_load_state(&p, file, false, &read) : status;

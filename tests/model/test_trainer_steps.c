@@ -287,41 +287,24 @@ static void test_a_layer_has_a_command_buffer_each_way(void **state)
 static void test_a_plan_is_what_is_allocated(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("llama"), .trainable = true};
     vkf_trainer_desc desc = {.max_batch = 2, .max_target_len = 5, .rate = 1};
-    vkf_model *model = NULL;
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &model_desc, &model));
+    vkf_model *model = vkf_test_load_trainable(gpu, vkf_test_pretrained("llama"));
     for (int i = 0; i < 4; i++) {
-        vkf_memory_usage before, after;
+        const vkf_memory_usage before = vkf_test_usage(gpu);
         vkf_memory_plan plan;
         vkf_trainer *trainer = NULL;
         desc.recompute = i % 2 == 1;
         desc.lora_rank = i < 2 ? 0 : 3;
         desc.optimizer = i < 3 ? VKF_OPTIMIZER_ADAMW : VKF_OPTIMIZER_SGD;
         desc.mixed_precision = i < 2 ? VKF_DTYPE_F32 : VKF_DTYPE_F16;
-        vkf_context_memory_usage(gpu->context, &before);
         vkf_test_must(gpu, vkf_trainer_plan(model, &desc, &plan));
         vkf_test_must(gpu, vkf_trainer_create(model, &desc, &trainer));
-        vkf_context_memory_usage(gpu->context, &after);
-        for (uint32_t heap = 0; heap < after.heap_count; heap++)
-            assert_int_equal(plan.heap_bytes[heap], after.used_bytes[heap] - before.used_bytes[heap]);
+        vkf_test_assert_took(gpu, &before, &plan);
         vkf_trainer_destroy(&trainer);
-        vkf_context_memory_usage(gpu->context, &after);
+        const vkf_memory_usage after = vkf_test_usage(gpu);
         assert_memory_equal(after.used_bytes, before.used_bytes, sizeof after.used_bytes);
     }
     vkf_model_destroy(&model);
-}
-
-static void *allocate_or_fail(void *user, size_t size_bytes)
-{
-    size_t *left = user;
-    return *left > 0 && --*left == 0 ? NULL : malloc(size_bytes);
-}
-
-static void release(void *user, void *memory)
-{
-    (void)user;
-    free(memory);
 }
 
 static vkf_status create_and_step(vkf_model *model, const vkf_trainer_desc *desc, const vkf_train_batch *batch)
@@ -339,7 +322,6 @@ static vkf_status create_and_step(vkf_model *model, const vkf_trainer_desc *desc
 static void test_failures_of_host_memory_leave_nothing(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("llama"), .trainable = true};
     const vkf_trainer_desc desc = {.max_batch = 1,
                                    .max_target_len = 2,
                                    .rate = 1,
@@ -351,19 +333,17 @@ static void test_failures_of_host_memory_leave_nothing(void **state)
     const vkf_train_batch batch = {.batch = 1, .target_len = 2, .target_ids = ids, .labels = ids};
     vkf__host *host = &gpu->context->host;
     const vkf_allocator allocator = host->allocator;
-    vkf_memory_usage before, after;
-    vkf_model *model = NULL;
+    vkf_model *model = vkf_test_load_trainable(gpu, vkf_test_pretrained("llama"));
+    const vkf_memory_usage before = vkf_test_usage(gpu);
     vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
     size_t failures = 0;
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &model_desc, &model));
-    vkf_context_memory_usage(gpu->context, &before);
     for (size_t at = 1; status != VKF_OK; at += vkf_test_all() ? 1 : 1 + at / 8, failures++) {
-        size_t left = at;
-        host->allocator = (vkf_allocator){allocate_or_fail, release, &left};
+        counting_allocator memory = {.fail_call = at};
+        host->allocator = counting_callbacks(&memory);
         status = create_and_step(model, &desc, &batch);
         host->allocator = allocator;
         assert_true(status == VKF_OK || status == VKF_ERROR_OUT_OF_HOST_MEMORY);
-        vkf_context_memory_usage(gpu->context, &after);
+        const vkf_memory_usage after = vkf_test_usage(gpu);
         assert_memory_equal(after.used_bytes, before.used_bytes, sizeof after.used_bytes);
     }
     assert_in_range(failures, 20, 5000);
@@ -381,8 +361,7 @@ static void test_a_parameter_that_is_not_finite_is_named(void **state)
     vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &desc);
     const vkf_tensor *value = only_value(&t);
     vkf_test_must(t.gpu, vkf_buffer_write(value->buffer, value->offset_bytes + 8, &nan_value, sizeof nan_value));
-    assert_int_equal(vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE);
-    assert_non_null(strstr(t.gpu->last_error, "in step 1"));
+    vkf_test_expect(t.gpu, vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE, "in step 1");
     assert_non_null(strstr(t.gpu->last_error, "the parameter model.norm.weight"));
     assert_int_equal(vkf_trainer_evaluate(t.trainer, &t.batch, &result), VKF_ERROR_NOT_FINITE);
     assert_int_equal(vkf_trainer_steps(t.trainer), 0);
@@ -408,8 +387,8 @@ static void test_a_layer_that_is_not_finite_is_named(void **state)
     vkf_test_must(t.gpu, vkf_buffer_write(weight.buffer, weight.offset_bytes, values, weight.size_bytes));
     free(values);
     vkf_test_everything before = vkf_test_trained_everything(&t);
-    assert_int_equal(vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE);
-    assert_non_null(strstr(t.gpu->last_error, "that of decoder.1."));
+    vkf_test_expect(t.gpu, vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE,
+                    "that of decoder.1.");
     vkf_test_everything after = vkf_test_trained_everything(&t);
     vkf_test_expect_same(&before, &after, "a loss that is not finite");
     vkf_test_trained_close(&t);
@@ -451,19 +430,16 @@ static void check_refusal(vkf_test_gpu *gpu, const refusal *r)
     const vkf_model_desc model_desc = {.directory = vkf_test_pretrained(r->family),
                                        .trainable = strcmp(r->says, "vkf_model_desc.trainable") != 0};
     vkf_trainer_desc desc = r->desc;
-    vkf_model *model = NULL;
     vkf_trainer *trainer = NULL;
     vkf_memory_plan plan;
     desc.max_batch = strcmp(r->says, "max_batch") != 0;
     desc.max_source_len = desc.max_target_len = 2;
     desc.rate = desc.rate == 0 ? 1 : desc.rate;
-    vkf_test_must(gpu, vkf_model_load(gpu->context, &model_desc, &model));
+    vkf_model *model = vkf_test_load(gpu, &model_desc);
     if (vkf_trainer_plan(model, &desc, &plan) != r->status)
         fail_msg("%s, %s: %s", r->family, r->says, gpu->last_error);
     gpu->last_error[0] = '\0';
-    assert_int_equal(vkf_trainer_create(model, &desc, &trainer), r->status);
-    if (!strstr(gpu->last_error, r->says))
-        fail_msg("\"%s\" does not say \"%s\"", gpu->last_error, r->says);
+    vkf_test_expect(gpu, vkf_trainer_create(model, &desc, &trainer), r->status, r->says);
     vkf_model_destroy(&model);
 }
 
@@ -498,9 +474,7 @@ static void expect_batch(vkf_test_trained *t, const vkf_train_batch *batch, vkf_
 {
     vkf_train_result result;
     t->gpu->last_error[0] = '\0';
-    assert_int_equal(vkf_trainer_step(t->trainer, batch, 1, &result), status);
-    if (!strstr(t->gpu->last_error, says))
-        fail_msg("\"%s\" does not say \"%s\"", t->gpu->last_error, says);
+    vkf_test_expect(t->gpu, vkf_trainer_step(t->trainer, batch, 1, &result), status, says);
     assert_int_equal(vkf_trainer_evaluate(t->trainer, batch, &result), status);
 }
 

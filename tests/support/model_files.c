@@ -60,6 +60,25 @@ char *vkf_test_read_file(const char *path, size_t *out_size)
     return data;
 }
 
+void vkf_test_copy_file(vkf_test_directory *to, const char *from_directory, const char *name)
+{
+    char path[512];
+    size_t bytes = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", from_directory, name);
+    char *data = vkf_test_read_file(path, &bytes);
+    vkf_test_write_file(vkf_test_path(to, name), data, bytes);
+    free(data);
+}
+
+void vkf_test_write_model(vkf_test_directory *to, const char *from_directory, const vkf__stored_tensor *tensors,
+                          size_t count)
+{
+    vkf__host host;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
+    vkf_test_copy_file(to, from_directory, "config.json");
+}
+
 vkf_model_config vkf_test_small_seq2seq(void)
 {
     return (vkf_model_config){
@@ -279,18 +298,79 @@ vkf_model_precision vkf_test_precision(vkf_dtype dtype)
     return dtype == VKF_DTYPE_F16 ? VKF_MODEL_PRECISION_F16 : VKF_MODEL_PRECISION_F32;
 }
 
+static void must_have(const vkf_test_gpu *gpu, vkf_status status, const char *what, const char *directory)
+{
+    if (status != VKF_OK)
+        fail_msg("%s: no %s%s%s: %s", vkf_status_name(status), what, directory ? " of " : "",
+                 directory ? directory : "", gpu->last_error);
+}
+
+vkf_model *vkf_test_load(vkf_test_gpu *gpu, const vkf_model_desc *desc)
+{
+    vkf_model *model = NULL;
+    must_have(gpu, vkf_model_load(gpu->context, desc, &model), "model", desc->directory);
+    return model;
+}
+
+vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc)
+{
+    vkf_session *session = NULL;
+    must_have(gpu, vkf_session_create(model, desc, &session), "session", NULL);
+    return session;
+}
+
+vkf_generator *vkf_test_make_generator(vkf_test_gpu *gpu, const vkf_generator_desc *desc)
+{
+    vkf_generator *generator = NULL;
+    must_have(gpu, vkf_generator_create(gpu->context, desc, &generator), "generator", desc->directory);
+    return generator;
+}
+
+vkf_embedder *vkf_test_make_embedder(vkf_test_gpu *gpu, const vkf_embedder_desc *desc)
+{
+    vkf_embedder *embedder = NULL;
+    must_have(gpu, vkf_embedder_create(gpu->context, desc, &embedder), "embedder", desc->directory);
+    return embedder;
+}
+
+vkf_session *vkf_test_load_session(vkf_test_gpu *gpu, const vkf_model_desc *model_desc, const vkf_session_desc *desc)
+{
+    vkf_model *model = vkf_test_load(gpu, model_desc);
+    vkf_session *session = vkf_test_make_session(gpu, model, desc);
+    vkf_model_destroy(&model);
+    return session;
+}
+
+void vkf_test_expect(const vkf_test_gpu *gpu, vkf_status status, vkf_status expected, const char *text)
+{
+    if (status != expected || !strstr(gpu->last_error, text))
+        fail_msg("%s with \"%s\", expected %s with \"%s\"", vkf_status_name(status), gpu->last_error,
+                 vkf_status_name(expected), text);
+}
+
+vkf_memory_usage vkf_test_usage(const vkf_test_gpu *gpu)
+{
+    vkf_memory_usage usage;
+    vkf_context_memory_usage(gpu->context, &usage);
+    return usage;
+}
+
+void vkf_test_assert_took(const vkf_test_gpu *gpu, const vkf_memory_usage *before, const vkf_memory_plan *plan)
+{
+    const vkf_memory_usage now = vkf_test_usage(gpu);
+    assert_int_equal(plan->heap_count, now.heap_count);
+    for (uint32_t heap = 0; heap < now.heap_count; heap++)
+        assert_int_equal(now.used_bytes[heap] - before->used_bytes[heap], plan->heap_bytes[heap]);
+}
+
 vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory, const vkf_test_weights *weights,
                                vkf_dtype dtype)
 {
-    vkf_model *model = NULL;
     const char *path = vkf_test_path(directory, "weights.safetensors");
     vkf_test_weights_write(weights, VKF_STORED_F32, path);
     const vkf_model_desc desc = {
         .config = &weights->config, .weights_path = path, .precision = vkf_test_precision(dtype)};
-    vkf_status status = vkf_model_load(gpu->context, &desc, &model);
-    if (status != VKF_OK)
-        fail_msg("%s: no model: %s", vkf_status_name(status), gpu->last_error);
-    return model;
+    return vkf_test_load(gpu, &desc);
 }
 
 void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype, const vkf_session_desc *desc,
@@ -307,9 +387,8 @@ void vkf_test_rig_reload(vkf_test_rig *rig)
     vkf_session_destroy(&rig->session);
     vkf_model_destroy(&rig->model);
     rig->model = vkf_test_model_load(rig->gpu, &rig->directory, &rig->weights, rig->dtype);
-    vkf_status status = vkf_session_create(rig->model, &rig->desc, &rig->session);
-    if (status != VKF_OK)
-        fail_msg("%s: no session: %s", vkf_status_name(status), rig->gpu->last_error);
+    if (rig->desc.max_batch > 0)
+        rig->session = vkf_test_make_session(rig->gpu, rig->model, &rig->desc);
 }
 
 void vkf_test_rig_free(vkf_test_rig *rig)
@@ -320,24 +399,26 @@ void vkf_test_rig_free(vkf_test_rig *rig)
     vkf_test_directory_remove(&rig->directory);
 }
 
-static void *counted_allocate(void *user, size_t size_bytes)
+int vkf_test_counted_open(void **state, size_t size_bytes)
 {
-    vkf_test_heap *heap = user;
-    if (++heap->calls == heap->failing)
-        return NULL;
-    void *memory = malloc(size_bytes);
-    heap->live += memory != NULL;
-    return memory;
+    vkf_test_counted *counted = calloc(1, size_bytes);
+    if (!counted)
+        return -1;
+    *state = counted;
+    vkf_context_desc desc = {.allocator = counting_callbacks(&counted->memory)};
+    return vkf_test_gpu_open(&counted->gpu, &desc);
 }
 
-static void counted_release(void *user, void *memory)
+int vkf_test_counted_setup(void **state)
 {
-    vkf_test_heap *heap = user;
-    heap->live -= memory != NULL;
-    free(memory);
+    return vkf_test_counted_open(state, sizeof(vkf_test_counted));
 }
 
-vkf_allocator vkf_test_heap_allocator(vkf_test_heap *heap)
+int vkf_test_counted_teardown(void **state)
 {
-    return (vkf_allocator){counted_allocate, counted_release, heap};
+    vkf_test_counted *counted = *state;
+    vkf_context_destroy(&counted->gpu.context);
+    if (counted->memory.live > 0)
+        print_error("%zu blocks of host memory are left\n", counted->memory.live);
+    return counted->memory.live > 0 ? -1 : vkf_test_gpu_teardown(state);
 }

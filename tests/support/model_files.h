@@ -4,6 +4,7 @@
 
 #include <vkformer/model.h>
 
+#include "counting_allocator.h"
 #include "fixture.h"
 #include "io/safetensors.h"
 
@@ -18,6 +19,11 @@ const char *vkf_test_path(vkf_test_directory *directory, const char *name);
 void vkf_test_write_file(const char *path, const void *data, size_t size_bytes);
 // The whole file; the caller frees it. *out_size may be NULL; a zero follows the content.
 char *vkf_test_read_file(const char *path, size_t *out_size);
+// The file keeps its name.
+void vkf_test_copy_file(vkf_test_directory *to, const char *from_directory, const char *name);
+// Writes model.safetensors, and copies config.json.
+void vkf_test_write_model(vkf_test_directory *to, const char *from_directory, const vkf__stored_tensor *tensors,
+                          size_t count);
 
 typedef struct vkf_test_weight {
     char name[96];
@@ -55,6 +61,21 @@ vkf_model_precision vkf_test_precision(vkf_dtype dtype);
 vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory, const vkf_test_weights *weights,
                                vkf_dtype dtype);
 
+// Each fails the test with the library's message on error.
+vkf_model *vkf_test_load(vkf_test_gpu *gpu, const vkf_model_desc *desc);
+vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc);
+vkf_generator *vkf_test_make_generator(vkf_test_gpu *gpu, const vkf_generator_desc *desc);
+vkf_embedder *vkf_test_make_embedder(vkf_test_gpu *gpu, const vkf_embedder_desc *desc);
+// A session of a model that nothing else holds.
+vkf_session *vkf_test_load_session(vkf_test_gpu *gpu, const vkf_model_desc *model, const vkf_session_desc *desc);
+
+// Fails the test unless a call gave the status that was expected, and the newest message has the text in it.
+void vkf_test_expect(const vkf_test_gpu *gpu, vkf_status status, vkf_status expected, const char *text);
+
+vkf_memory_usage vkf_test_usage(const vkf_test_gpu *gpu);
+// Fails the test unless the context now has as much more of each heap than before as was planned.
+void vkf_test_assert_took(const vkf_test_gpu *gpu, const vkf_memory_usage *before, const vkf_memory_plan *plan);
+
 // A random model, loaded, and a session of it. The weights may be changed and loaded again.
 typedef struct vkf_test_rig {
     vkf_test_gpu *gpu;
@@ -63,19 +84,21 @@ typedef struct vkf_test_rig {
     vkf_dtype dtype;
     vkf_session_desc desc;
     vkf_model *model;
-    vkf_session *session;
+    vkf_session *session; // NULL while desc.max_batch is 0
 } vkf_test_rig;
 void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype, const vkf_session_desc *desc,
                        vkf_test_rig *out_rig);
 void vkf_test_rig_reload(vkf_test_rig *rig);
 void vkf_test_rig_free(vkf_test_rig *rig);
 
-// Host memory that is counted, and fails on request.
-typedef struct vkf_test_heap {
-    size_t live;    // blocks not released yet
-    size_t calls;   // since the test last set it to 0
-    size_t failing; // the call that fails, counted from 1; 0: none
-} vkf_test_heap;
-vkf_allocator vkf_test_heap_allocator(vkf_test_heap *heap);
+// A context whose host memory is counted, and fails on request. Set-up makes *state of so many bytes, which begin with
+// this; tear-down fails where memory is left.
+typedef struct vkf_test_counted {
+    vkf_test_gpu gpu; // first: the state of a test is a vkf_test_gpu
+    counting_allocator memory;
+} vkf_test_counted;
+int vkf_test_counted_open(void **state, size_t size_bytes);
+int vkf_test_counted_setup(void **state);
+int vkf_test_counted_teardown(void **state);
 
 #endif

@@ -71,21 +71,24 @@ const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, uns
     return tensor;
 }
 
-vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision)
+vkf__stored_tensor *vkf_test_copy_tensors(const vkf__tensor_file *file, size_t more)
 {
-    const vkf_model_desc desc = {.directory = directory, .precision = precision};
-    vkf_model *model = NULL;
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
-        fail_msg("%s: %s", directory, gpu->last_error);
-    return model;
+    const size_t count = vkf__tensor_file_count(file);
+    vkf__stored_tensor *tensors = calloc(count + more, sizeof *tensors);
+    assert_non_null(tensors);
+    for (size_t i = 0; i < count; i++)
+        tensors[i] = *vkf__tensor_file_at(file, i);
+    return tensors;
 }
 
-vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc)
+vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision)
 {
-    vkf_session *session = NULL;
-    if (vkf_session_create(model, desc, &session) != VKF_OK)
-        fail_msg("%s", gpu->last_error);
-    return session;
+    return vkf_test_load(gpu, &(vkf_model_desc){.directory = directory, .precision = precision});
+}
+
+vkf_model *vkf_test_load_family(vkf_test_gpu *gpu, const char *family)
+{
+    return vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
 }
 
 vkf_test_saved vkf_test_saved_open(vkf_test_gpu *gpu, const char *family, vkf_model_precision precision)
@@ -108,18 +111,17 @@ void vkf_test_saved_close(vkf_test_saved *saved)
 void vkf_test_plans_are_allocated(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc)
 {
     const vkf_model_desc model_desc = {.directory = vkf_test_pretrained(family)};
-    vkf_memory_usage usage[3];
-    vkf_memory_plan plans[2];
-    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
-    vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = vkf_test_load_pretrained(gpu, model_desc.directory, VKF_MODEL_PRECISION_F32);
-    vkf_context_memory_usage(gpu->context, &usage[1]);
-    assert_int_equal(vkf_session_plan(model, desc, &plans[1]), VKF_OK);
+    vkf_memory_plan whole, plan, ahead;
+    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &whole), VKF_OK);
+    assert_int_equal(vkf_model_plan_session(gpu->context, &model_desc, desc, &ahead), VKF_OK);
+    vkf_memory_usage before = vkf_test_usage(gpu);
+    vkf_model *model = vkf_test_load(gpu, &model_desc);
+    vkf_test_assert_took(gpu, &before, &whole);
+    before = vkf_test_usage(gpu);
+    assert_int_equal(vkf_session_plan(model, desc, &plan), VKF_OK);
+    assert_memory_equal(plan.heap_bytes, ahead.heap_bytes, sizeof plan.heap_bytes);
     vkf_session *session = vkf_test_make_session(gpu, model, desc);
-    vkf_context_memory_usage(gpu->context, &usage[2]);
-    for (size_t i = 0; i < 2; i++)
-        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
-            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
+    vkf_test_assert_took(gpu, &before, &plan);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
 }
@@ -152,25 +154,14 @@ bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision)
 // Copies a model's directory, with every third element of one tensor half as large again.
 static void write_changed(vkf_test_directory *to, const char *from, const vkf__tensor_file *file, size_t changed)
 {
-    vkf__host host;
-    char path[512];
-    size_t count = vkf__tensor_file_count(file), bytes = 0;
-    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
-    assert_non_null(tensors);
-    for (size_t i = 0; i < count; i++)
-        tensors[i] = *vkf__tensor_file_at(file, i);
+    vkf__stored_tensor *tensors = vkf_test_copy_tensors(file, 0);
     float *values = calloc(tensors[changed].count, sizeof *values);
     assert_non_null(values);
     assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
     for (uint64_t i = 0; i < tensors[changed].count; i += 3) // not all of it: a norm may follow
         values[i] *= 1.5f;
     tensors[changed].data = (const uint8_t *)values;
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
-    (void)snprintf(path, sizeof path, "%s/config.json", from);
-    char *config = vkf_test_read_file(path, &bytes);
-    vkf_test_write_file(vkf_test_path(to, "config.json"), config, bytes);
-    free(config);
+    vkf_test_write_model(to, from, tensors, vkf__tensor_file_count(file));
     free(values);
     free(tensors);
 }
@@ -200,7 +191,6 @@ void vkf_test_copy_without(const char *family, const char *suffix, const char *f
     vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
     vkf__stored_tensor *tensors = calloc(vkf__tensor_file_count(file), sizeof *tensors);
     size_t count = 0;
-    vkf__host host;
     char path[512];
     assert_non_null(tensors);
     for (size_t i = 0; i < vkf__tensor_file_count(file); i++)
@@ -208,19 +198,18 @@ void vkf_test_copy_without(const char *family, const char *suffix, const char *f
             tensors[count++] = *vkf__tensor_file_at(file, i);
     assert_true(count < vkf__tensor_file_count(file));
     vkf_test_directory_make(out_directory);
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(out_directory, "model.safetensors"), tensors, count),
-                     VKF_OK);
+    vkf_test_write_model(out_directory, vkf_test_pretrained(family), tensors, count);
     (void)snprintf(path, sizeof path, "%s/config.json", vkf_test_pretrained(family));
     write_replaced(path, from, to, vkf_test_path(out_directory, "config.json"));
     free(tensors);
     vkf__tensor_file_close(&file);
 }
 
-void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
-                                  vkf_test_differs_fn differs, const void *user)
+static void check_every_tensor(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
+                               vkf_test_differs_fn differs)
 {
     vkf__tensor_file *weights = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
+    vkf__tensor_file *cases = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
     for (size_t i = 0; i < vkf__tensor_file_count(weights); i++) {
         const char *name = vkf__tensor_file_at(weights, i)->name;
         vkf_test_directory changed;
@@ -229,10 +218,18 @@ void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*
         vkf_test_directory_make(&changed);
         write_changed(&changed, vkf_test_pretrained(family), weights, i);
         vkf_model *model = vkf_test_load_pretrained(gpu, changed.path, VKF_MODEL_PRECISION_F32);
-        if (!differs(gpu, model, user))
+        if (!differs(gpu, model, cases))
             fail_msg("%s: %s has no effect", family, name);
         vkf_model_destroy(&model);
         vkf_test_directory_remove(&changed);
     }
+    vkf__tensor_file_close(&cases);
     vkf__tensor_file_close(&weights);
+}
+
+void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *const *families, size_t count,
+                                  bool (*without_effect)(const char *name), vkf_test_differs_fn differs)
+{
+    for (size_t f = 0; f < (vkf_test_in_full(gpu) ? count : 1); f++)
+        check_every_tensor(gpu, families[f], without_effect, differs);
 }

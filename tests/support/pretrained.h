@@ -15,8 +15,10 @@ const char *vkf_test_pretrained(const char *family);
 vkf__tensor_file *vkf_test_open_safetensors(const char *directory, const char *name);
 // Tensor "NUMBER.NAME"; fails the test when there is none.
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, unsigned number, const char *name);
+// All tensors of a file, with room for `more`; the caller frees them.
+vkf__stored_tensor *vkf_test_copy_tensors(const vkf__tensor_file *file, size_t more);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
-vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vkf_session_desc *desc);
+vkf_model *vkf_test_load_family(vkf_test_gpu *gpu, const char *family); // in f32
 
 // A family's model, what transformers computed with it, and a session of it where a test makes one.
 typedef struct vkf_test_saved {
@@ -28,7 +30,8 @@ vkf_test_saved vkf_test_saved_open(vkf_test_gpu *gpu, const char *family, vkf_mo
 // Fails the test where the session recorded a command buffer more than once.
 void vkf_test_saved_close(vkf_test_saved *saved);
 
-// Fails the test unless the plans of the family's model and of a session are what each then takes of every heap.
+// Fails the test unless the plans of the family's model and of a session are what each then takes of every heap, and
+// that of a session needs no model.
 void vkf_test_plans_are_allocated(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc);
 
 // Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe,
@@ -36,11 +39,11 @@ void vkf_test_plans_are_allocated(vkf_test_gpu *gpu, const char *family, const v
 bool vkf_test_in_full(vkf_test_gpu *gpu);
 bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision);
 
-// For each tensor of the family's model, but those that `without_effect` names (NULL: none): loads the model with that
-// tensor changed, and fails the test unless `differs` says that something else comes out.
-typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const void *user);
-void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
-                                  vkf_test_differs_fn differs, const void *user);
+// For each tensor of the families' models, but those that `without_effect` names (NULL: none): loads the model with
+// that tensor changed, and fails the test unless `differs` says that something else comes out than the cases have.
+typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const vkf__tensor_file *cases);
+void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *const *families, size_t count,
+                                  bool (*without_effect)(const char *name), vkf_test_differs_fn differs);
 
 // Makes a directory with a copy of the family's model: without the tensors whose names end with `suffix`, and with `to`
 // in the place of `from` in its configuration.
