@@ -304,6 +304,14 @@ static vkf__pipeline *find_locked(const vkf__pipelines *pipelines, const vkf__ke
     return NULL;
 }
 
+bool vkf__pipelines_have(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec)
+{
+    pthread_mutex_lock(&pipelines->lock);
+    const bool have = find_locked(pipelines, kernel, spec) != NULL;
+    pthread_mutex_unlock(&pipelines->lock);
+    return have;
+}
+
 // Fills in what is to be made: pipelines that are neither there nor named before.
 static vkf_status list_missing(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count, making *list,
                                size_t *out_missing)

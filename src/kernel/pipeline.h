@@ -79,6 +79,9 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);
 
+// Whether that one is there. `spec` as above.
+bool vkf__pipelines_have(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec);
+
 // Makes those that are not there yet, several at once: the driver compiles them on up to VKF_PARALLEL_THREADS threads.
 // The statuses are those of vkf__pipelines_get(), of the first in the list that could not be made, which is
 // *out_failed (may be NULL); all others are kept.

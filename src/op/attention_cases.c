@@ -176,6 +176,8 @@ static vkf_status draw(vkf__cases *c)
         s.k_len += s.q_len;
         s.width = s.v_width = widths[0];
     }
+    s.width = vkf__case_constant(c, VKF_ATTENTION_SPEC_HEAD_DIM, s.width);
+    s.v_width = vkf__case_constant(c, VKF_ATTENTION_SPEC_V_HEAD_DIM, s.v_width);
     return run_shape(c, &s);
 }
 

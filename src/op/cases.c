@@ -46,6 +46,7 @@ void vkf__cases_clear(vkf__cases *cases)
     memset(cases->image, 0xff, VKF_CASE_GUARD_BYTES);
     cases->used_bytes = VKF_CASE_GUARD_BYTES;
     cases->least = 0;
+    cases->aligned = vkf__case_flip(cases, true);
 }
 
 vkf_status vkf__case_run(vkf__cases *cases, const void *args, double tolerance, const char *format, ...)
@@ -77,10 +78,11 @@ uint32_t vkf__case_size(vkf__cases *cases, uint32_t edge, uint32_t most)
     enum { ABOUT = sizeof about / sizeof about[0] };
     if (!cases->draw)
         return edge;
-    const uint32_t kind = vkf__case_bits(cases) % 4, one = vkf__case_bits(cases) % ABOUT,
+    const uint32_t kind = vkf__case_bits(cases) % 5, one = vkf__case_bits(cases) % ABOUT,
                    beside = vkf__case_bits(cases) % 3;
     const uint32_t size = kind == 0   ? 1 + vkf__case_bits(cases) % 8
                           : kind == 1 ? 1 + vkf__case_bits(cases) % most
+                          : kind == 2 ? 4 * (1 + vkf__case_bits(cases) % (most / 4 + 1))
                                       : about[one] + beside - 1;
     return size <= most ? size : 1 + size % most;
 }
@@ -146,7 +148,7 @@ vkf__span vkf__case_quads(vkf__cases *cases, vkf_dtype dtype, uint64_t count)
 
 vkf__span vkf__case_floats(vkf__cases *cases, vkf_dtype dtype, uint64_t count)
 {
-    const uint64_t beside = count > 0 ? vkf__case_pick(cases, 0, 4) * vkf_dtype_size(dtype) : 0;
+    const uint64_t beside = count > 0 && !cases->aligned ? vkf__case_pick(cases, 0, 4) * vkf_dtype_size(dtype) : 0;
     memset(cases->image + cases->used_bytes, 0xff, beside);
     cases->used_bytes += beside;
     return vkf__case_quads(cases, dtype, count);

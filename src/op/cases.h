@@ -16,7 +16,7 @@ typedef struct vkf__case {
     vkf__emit_fn emit; // NULL: the operator's
     const void *args;
     double tolerance; // relative to the larger of `least` and the expected value
-    double least;     // 0: 1
+    double least;     // 0: 1, or without a least by_largest
     bool by_largest;  // or to the largest number that is written beside it, where sums are rounded relative to that
     double foretells; // its share of a costly case that follows, whose time it foretells; 0: it foretells nothing
     bool costly; // may take VKF_CASE_PATIENCE times the budget; repeated a few times, and then for a second at most
@@ -36,9 +36,11 @@ struct vkf__cases {
     vkf_buffer *buffer; // of the operands; NULL without a device
     uint8_t *image;     // what it holds before a case runs
     uint64_t image_bytes, used_bytes;
-    double least;                                             // of the case that is laid out, see vkf__case
     vkf_status (*run)(vkf__cases *cases, const vkf__case *c); // what is done with a case
     void *user;
+    // Of the case that is laid out:
+    double least; // see vkf__case
+    bool aligned; // all operands begin at multiples of four elements
 };
 
 #define VKF_CASE_PATIENCE 4.0
@@ -65,7 +67,7 @@ VKF_MUST_CHECK vkf_status vkf__case_run_as(vkf__cases *cases, const vkf__case *c
 
 // 31 random bits.
 uint32_t vkf__case_bits(vkf__cases *cases);
-// A size: `edge`, or one drawn from 1 to `most`, mostly near the sizes of workgroups and their parts.
+// A size: `edge`, or one drawn from 1 to `most`, mostly near the sizes of workgroups and their parts, or of quads.
 uint32_t vkf__case_size(vkf__cases *cases, uint32_t edge, uint32_t most);
 // One of 0 .. count - 1: `edge`, or drawn.
 uint32_t vkf__case_pick(vkf__cases *cases, uint32_t edge, uint32_t count);
@@ -81,8 +83,8 @@ uint32_t vkf__case_constant(const vkf__cases *cases, uint32_t id, uint32_t own);
 // Small multiples of 1/4, which are exact in half precision and bfloat16, and whose products and sums are exact in
 // float32.
 float vkf__case_random(vkf__cases *cases);
-// An operand of such values; absent where `count` is 0. Drawn cases have it beside every alignment but its element's.
-// An assertion checks that the image has room for it.
+// An operand of such values; absent where `count` is 0. Every second drawn case has it beside every alignment but its
+// element's. An assertion checks that the image has room for it.
 vkf__span vkf__case_floats(vkf__cases *cases, vkf_dtype dtype, uint64_t count);
 // The same for an operand that has to begin at a multiple of four elements.
 vkf__span vkf__case_quads(vkf__cases *cases, vkf_dtype dtype, uint64_t count);

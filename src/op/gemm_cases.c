@@ -23,6 +23,8 @@
 // deep from case to case.
 #define STEADY_K 128u
 #define DEEPER 8u
+// So deep that sums of halves lose bits, while no loop is ended early. One of several cases of a pipeline is.
+#define LONG_K 40000u
 // The depth of products that normalise, or as many blocks. Their sums are not exact.
 #define FUSED_K 36u
 // So many that the products are not cut in depth, as a single one would be.
@@ -359,6 +361,8 @@ static vkf_status run_fused(vkf__cases *c, const shape *s, const fusion *f)
         const vkf_dtype type = vkf__present(&args.bias) ? args.bias.dtype : bias_type(c, true);
         args.norm.weight = vkf__case_quads(c, type, args.k);
         args.norm.bias = vkf__case_quads(c, type, f->layer ? args.k : 0);
+        if (vkf__present(&args.bias) && vkf__case_flip(c, true)) // all three are one operand of the kernel
+            args.bias = vkf__case_floats(c, type, args.n);
         args.norm.eps = 0.5f;
         if (c->variant->kernel->rounds_rows)
             keep_bytes(c, &args, f->layer);
@@ -383,14 +387,18 @@ static vkf_status draw(vkf__cases *c)
     const vkf__config *config = c->variant->config;
     const uint32_t most_m = config->max_m > 0 && config->max_m < 100 ? config->max_m : 100;
     const bool split = !c->caps->traits.processor && most_m > SPLIT_M && vkf__case_flip(c, false);
+    // Of few rows many invocations share the depth.
+    const uint32_t most_k = config->max_m > 0 ? 2500 : 250;
     shape s = {
         .m = vkf__case_size(c, 0, most_m),
         .n = vkf__case_size(c, 0, split ? 20 : 100),
-        .k = vkf__case_size(c, 0, in_blocks(c) ? 9 : 200),
+        .k = vkf__case_size(c, 0, in_blocks(c) ? most_k / VKF_BLOCKS_DEPTH : most_k),
         .batch = 1 + vkf__case_pick(c, 0, 4),
         .beta = vkf__case_flip(c, false) ? vkf__case_factor(c, 0) : 0,
     };
-    if (split) {
+    if (c->spec && c->variant->kernel->half_sums && vkf__case_pick(c, 0, 4) == 3)
+        s = (shape){s.m < 3 ? s.m : 3, s.n < 5 ? s.n : 5, in_blocks(c) ? LONG_K / VKF_BLOCKS_DEPTH : LONG_K, 1, 0};
+    else if (split) {
         s.m = s.m < SPLIT_M ? SPLIT_M : s.m > 20 ? 20 : s.m;
         s.beta = vkf__case_factor(c, 0);
         s.k = SPLIT_K - 32 * vkf__case_pick(c, 0, 64);

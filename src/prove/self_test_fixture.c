@@ -80,7 +80,7 @@ static double least_of(const vkf__fixture *fixture, const vkf__case *c, const vk
     const size_t size = vkf_dtype_size(written->dtype), count = written->size_bytes / size;
     const uint8_t *reference = fixture->expected + written->offset_bytes;
     const uint8_t *before = fixture->cases.image + written->offset_bytes;
-    double largest = 0;
+    double largest = c->least;
     if (!c->by_largest)
         return c->least > 0 ? c->least : 1;
     for (size_t i = 0; i < count; i++) {
@@ -199,15 +199,27 @@ fail:
     return status;
 }
 
-static bool has_constants(const vkf__fixture *fixture, const vkf__dispatch_plan *plan)
+// The dispatch in which the variant has the constants that are to be tested, or any; NULL where there is none.
+static const vkf__planned_node *node_of(const vkf__fixture *fixture, const vkf__dispatch_plan *plan)
 {
-    const size_t bytes = sizeof *fixture->cases.spec * fixture->cases.variant->kernel->spec_count;
-    bool has = !fixture->cases.spec;
-    for (uint32_t i = 0; i < plan->node_count && !has; i++)
-        has = plan->nodes[i].variant.kernel == fixture->cases.variant->kernel &&
-              plan->nodes[i].variant.config == fixture->cases.variant->config &&
-              memcmp(plan->nodes[i].spec, fixture->cases.spec, bytes) == 0;
-    return has;
+    const vkf__variant *variant = fixture->cases.variant;
+    const uint32_t *spec = fixture->cases.spec;
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const vkf__planned_node *node = &plan->nodes[i];
+        if (node->variant.kernel == variant->kernel && node->variant.config == variant->config &&
+            (!spec || memcmp(node->spec, spec, sizeof *spec * variant->kernel->spec_count) == 0))
+            return node;
+    }
+    return NULL;
+}
+
+static bool is_compiled(const vkf__fixture *fixture, const vkf__dispatch_plan *plan)
+{
+    bool compiled = true;
+    for (uint32_t i = 0; i < plan->node_count && compiled; i++)
+        compiled =
+            vkf__pipelines_have(&fixture->context->pipelines, plan->nodes[i].variant.kernel, plan->nodes[i].spec);
+    return compiled;
 }
 
 // *out_wanted: whether the variant takes the case, with the constants that are to be tested.
@@ -217,13 +229,22 @@ static vkf_status look_at(vkf__fixture *fixture, const vkf__case *c, bool *out_w
     vkf__work_init(&work, fixture->context, "trial");
     work.trial = fixture->cases.variant;
     vkf_status status = vkf__work_plan(&work, vkf__case_emitter(&fixture->cases, c), c->args);
-    *out_wanted = status == VKF_OK && has_constants(fixture, &work.plan);
+    *out_wanted = status == VKF_OK && (!fixture->cases.spec || node_of(fixture, &work.plan)) &&
+                  (!fixture->compiles_none || is_compiled(fixture, &work.plan));
     if (*out_wanted && fixture->gathering) {
         fixture->cases.taken++;
         status = vkf__plan_pipelines(&fixture->context->host, &work.plan, &fixture->wants);
     }
     vkf__work_finish(&work);
     return status == VKF_ERROR_UNSUPPORTED ? VKF_OK : status;
+}
+
+static void note_constants(vkf__fixture *fixture, const vkf__dispatch_plan *plan)
+{
+    const vkf__planned_node *node = node_of(fixture, plan);
+    fixture->ran = node != NULL;
+    if (node && !fixture->cases.spec)
+        memcpy(fixture->constants, node->spec, sizeof fixture->constants);
 }
 
 // What is done with a case: see vkf__cases.run, whose user is the fixture.
@@ -234,6 +255,7 @@ static vkf_status run_case(vkf__cases *cases, const vkf__case *c)
     vkf__trial on_device;
     trial t = {.c = c, .trial = &on_device};
     fixture->best_ns = 0;
+    fixture->ran = false;
     fixture->stopped = fixture->stopped || (fixture->keep_going && !fixture->keep_going(fixture->user));
     fixture->told = fixture->told && c->foretells > 0;
     if (fixture->verdict != VKF_VERDICT_PASSED || fixture->stopped || fixture->told)
@@ -254,6 +276,7 @@ static vkf_status run_case(vkf__cases *cases, const vkf__case *c)
     VKF_TRY(status);
     if (on_device.taken) {
         fixture->cases.taken++;
+        note_constants(fixture, &on_device.work.plan);
         VKF_TRY(expect(fixture, c, &t.reference));
         VKF_TRY(run_all(fixture, &t));
     }
@@ -285,17 +308,27 @@ void vkf__fixture_finish(vkf__fixture *fixture)
     fixture->wants = (vkf__pipeline_wants){0};
 }
 
+static vkf_status run_cases(vkf__fixture *fixture, const uint32_t *constants, bool draw)
+{
+    fixture->cases.spec = constants;
+    fixture->cases.draw = draw;
+    fixture->compiles_none = constants && draw;
+    const vkf_status status = vkf__operator(fixture->cases.variant->kernel->op)->cases(&fixture->cases);
+    fixture->cases.spec = NULL;
+    return status == VKF_ERROR_TOO_LARGE ? VKF_OK : status;
+}
+
 vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws)
 {
-    const vkf__op_cases_fn run = vkf__operator(fixture->cases.variant->kernel->op)->cases;
-    vkf_status status = VKF_OK;
     const uint32_t taken = fixture->cases.taken;
-    fixture->cases.draw = true;
+    fixture->cases.passed = true;
     for (uint32_t i = 0; i < draws || (i < VKF_FIXTURE_TRIES * draws && fixture->cases.taken == taken); i++) {
-        status = run(&fixture->cases);
-        status = status == VKF_ERROR_TOO_LARGE ? VKF_OK : status;
-        if (status != VKF_OK || fixture->verdict != VKF_VERDICT_PASSED)
-            break;
+        VKF_RETURN_IF_ERROR(run_cases(fixture, NULL, true));
+        if (!fixture->ran)
+            continue;
+        VKF_RETURN_IF_ERROR(run_cases(fixture, fixture->constants, false));
+        for (uint32_t size = 0; size < VKF_FIXTURE_SIZES; size++)
+            VKF_RETURN_IF_ERROR(run_cases(fixture, fixture->constants, true));
     }
-    return status;
+    return VKF_OK;
 }

@@ -23,10 +23,13 @@ typedef struct vkf__fixture {
     bool gathering; // nothing runs, and the pipelines that cases need are gathered
     bool compiled;  // the pipelines are there, as far as the driver takes them
     vkf__pipeline_wants wants;
-    double best_ns;    // the fastest of the first runs of the last case
-    bool told;         // enough was foretold of the costly case that follows
-    double latency_ns; // of an empty submission beside the last case that foretells
-    uint8_t *expected; // what the buffer has to hold behind the case
+    double best_ns;     // the fastest of the first runs of the last case
+    bool told;          // enough was foretold of the costly case that follows
+    double latency_ns;  // of an empty submission beside the last case that foretells
+    uint8_t *expected;  // what the buffer has to hold behind the case
+    bool compiles_none; // cases that need a pipeline which is not there yet are left out
+    bool ran;           // the last case, in which the variant had these constants:
+    uint32_t constants[VKF_KERNEL_MAX_SPEC];
 } vkf__fixture;
 
 // Room for the largest cases.
@@ -42,8 +45,12 @@ void vkf__fixture_finish(vkf__fixture *fixture);
 // Where a variant takes none of the cases that are drawn for it, so many times as many are drawn.
 #define VKF_FIXTURE_TRIES 8u
 
-// Runs so many drawn cases, until one is wrong. Those that are larger than what the device binds are left out. Statuses
-// are those of the cases.
+// The constants of a drawn case are given the edge shapes, too, and so many others of drawn sizes and values. Of these
+// are left out those for which something is to be compiled yet.
+#define VKF_FIXTURE_SIZES 4u
+
+// Runs so many drawn cases and the others of their constants, until one is wrong. What the self-test tries once for all
+// constants is not among them. Cases larger than what the device binds are left out. Statuses are those of the cases.
 VKF_MUST_CHECK vkf_status vkf__fixture_draw(vkf__fixture *fixture, uint32_t draws);
 
 #endif

@@ -147,11 +147,12 @@ static vkf__attention_dropout dropout_of(vkf__cases *c)
 }
 
 // Some of the gradients that are wanted may be added to others. A bias has rows of queries with all heads, or heads
-// with all queries.
+// with all queries. With constants that are given all gradients are wanted, as edge shapes do: each is a pipeline.
 static void set_gradients(vkf__cases *c, const shape *s, vkf__attention_grad_args *grad)
 {
-    const bool biased = (c->variant->kernel->offers & VKF_FORM_BIASED) && vkf__case_pick(c, 1, 4) > 0;
-    const uint32_t cols = grad->forward.mask_cols + vkf__case_pick(c, 0, 2), left_out = vkf__case_pick(c, 3, 6);
+    const bool biased = (c->variant->kernel->offers & VKF_FORM_BIASED) && (c->spec || vkf__case_pick(c, 1, 4) > 0);
+    const uint32_t cols = grad->forward.mask_cols + vkf__case_pick(c, 0, 2),
+                   left_out = c->spec ? 3 : vkf__case_pick(c, 3, 6);
     const bool queries_first = vkf__case_flip(c, false);
     const vkf__heads_span none = {0};
     grad->dq = left_out == 0 ? none : heads_of(c, s, s->q_len, s->heads, s->width);
@@ -176,7 +177,7 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
     args.grad.dout = heads_of(c, s, s->q_len, s->heads, s->v_width);
     set_gradients(c, s, &args.grad);
     args.train = (vkf__attention_train_args){args.grad.forward, args.grad.dropout, stats};
-    if (vkf__case_pick(c, 1, 3) > 0)
+    if (c->spec || vkf__case_pick(c, 1, 3) > 0)
         args.grad.row_stats = stats; // else the way back finds its own
     if (c->draw)
         spoil_hidden(c, s, &args);
@@ -184,8 +185,10 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
         .emit = emit_both_ways,
         .args = &args,
         // Sums over up to 140 keys, or over the queries of three heads, are rounded relative to their largest terms.
+        // All may be 0: a row that sees one key has no gradient.
         .tolerance = vkf__case_close(VKF_DTYPE_F32),
         .by_largest = c->draw,
+        .least = c->draw ? 0.0625 : 1,
     };
     (void)snprintf(one.shape, sizeof one.shape, "batch %u, heads %u and %u, queries %u, keys %u, widths %u and %u",
                    s->batch, s->heads, s->kv_heads, s->q_len, s->k_len, s->width, s->v_width);
@@ -203,8 +206,8 @@ static vkf_status draw(vkf__cases *c)
         .kv_heads = kv_heads,
         .q_len = vkf__case_size(c, 0, 70),
         .k_len = vkf__case_size(c, 0, 140),
-        .width = width[0],
-        .v_width = width[1],
+        .width = vkf__case_constant(c, VKF_ATTENTION_GRAD_SPEC_HEAD_DIM, width[0]),
+        .v_width = vkf__case_constant(c, VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM, width[1]),
         .heads_inside = vkf__case_flip(c, true),
     };
     return run_shape(c, &s);

@@ -54,7 +54,7 @@ static void print_help(const void *user)
           "all,\n"
           "                       and compare every kernel that the device takes with the operator's reference; exit\n"
           "                       status 3 where one is wrong\n"
-          "  --draws N            cases with drawn sizes and flags, beside the edge shapes; default 4\n"
+          "  --draws N            sets of flags that are drawn; each takes the edge shapes and drawn ones; default 4\n"
           "  --seed SEED          of what is drawn; default 1\n"
           "  -o, --output FORM    of --cases: table (default), json, jsonl, csv or md\n"
           "\n" VKF_COMMON_HELP,
