@@ -185,13 +185,14 @@ static void test_foretold_slowness_is_no_strike(void **state)
     assert_true(atomic_load(&entry.percent) > 100);
 }
 
-// What takes no ten times as long as a submission by itself foretells nothing: more depth tells.
+// What takes no ten times as long as a submission by itself foretells nothing: more depth tells. There is time for the
+// deep product on a busy machine, too.
 static void test_nothing_is_foretold_from_little(void **state)
 {
     vkf_test_heard h;
     vkf__verdict_entry entry;
     skip_unless_slowness_is_known(vkf_test_gpu_of(state));
-    const vkf__verdict verdict = test_slow_at_128(vkf_test_gpu_of(state), &h, 200, 1, 20000000, &entry);
+    const vkf__verdict verdict = test_slow_at_128(vkf_test_gpu_of(state), &h, 2000, 10, 100000000, &entry);
     if (verdict != VKF_VERDICT_PASSED)
         fail_msg("verdict %d: %s", (int)verdict, h.slow);
 }
