@@ -16,7 +16,7 @@ typedef struct vkf__case {
     vkf__emit_fn emit; // NULL: the operator's
     const void *args;
     double tolerance; // relative to the larger of `least` and the expected value
-    double least;     // 0: 1, or without a least by_largest
+    double least;     // 0: 1, or nothing where by_largest is set
     bool by_largest;  // or to the largest number that is written beside it, where sums are rounded relative to that
     double foretells; // its share of a costly case that follows, whose time it foretells; 0: it foretells nothing
     bool costly; // may take VKF_CASE_PATIENCE times the budget; repeated a few times, and then for a second at most

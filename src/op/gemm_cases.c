@@ -23,7 +23,7 @@
 // deep from case to case.
 #define STEADY_K 128u
 #define DEEPER 8u
-// So deep that sums of halves lose bits, while no loop is ended early. One of several cases of a pipeline is.
+// So deep that sums of halves would lose bits, while no driver ends a loop early.
 #define LONG_K 40000u
 // The depth of products that normalise, or as many blocks. Their sums are not exact.
 #define FUSED_K 36u
