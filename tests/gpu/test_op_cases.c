@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "kernel/select.h"
 #include "op/operators.h"
 #include "prove/self_test_fixture.h"
+#include "support/tried_config.h"
 
 // Each of their drawn cases takes a compilation of seconds. They have other tests besides.
 static bool is_slow(vkf__op op)
@@ -71,13 +71,16 @@ static const vkf__config *draw_config(const vkf_test_gpu *gpu, const vkf__kernel
     return config;
 }
 
-// Products of few f32 rows with blocks of q4 are tried with every config: each has loops of its own length.
-static bool is_tried(const vkf_test_gpu *gpu, const vkf__kernel *kernel, const vkf__config *config)
+// Products of few f32 rows with blocks of q4 are tried with every config: each has loops of its own length. Where
+// configs are for problems of their own, the first takes none of the others.
+static bool is_tried(const vkf_test_gpu *gpu, const vkf__kernel *kernel, uint32_t index)
 {
-    return config == draw_config(gpu, kernel) ||
-           (kernel->op == VKF_OP_GEMM && config->max_m > 0 && kernel->types[0] == VKF_DTYPE_F32 &&
-            kernel->types[1] == VKF_DTYPE_Q4 && kernel->types[2] == VKF_DTYPE_F32 &&
-            vkf__kernel_supported(&gpu->context->device.plan.caps, kernel, config, NULL));
+    const vkf__caps *caps = &gpu->context->device.plan.caps;
+    const vkf__config *config = &kernel->configs[index];
+    const bool few_rows = kernel->op == VKF_OP_GEMM && config->max_m > 0 && kernel->types[0] == VKF_DTYPE_F32 &&
+                          kernel->types[1] == VKF_DTYPE_Q4 && kernel->types[2] == VKF_DTYPE_F32;
+    return config == draw_config(gpu, kernel) || (kernel->unfit && vkf_test_tries_config(caps, kernel, index)) ||
+           (few_rows && vkf__kernel_supported(caps, kernel, config, NULL));
 }
 
 static void test_drawn_cases(void **state)
@@ -91,7 +94,7 @@ static void test_drawn_cases(void **state)
             (only && strcmp(only, vkf__op_name(kernel->op)) != 0))
             continue;
         for (uint32_t k = 0; k < kernel->config_count; k++) {
-            if (!is_tried(gpu, kernel, &kernel->configs[k]))
+            if (!is_tried(gpu, kernel, k))
                 continue;
             served[kernel->op]++;
             run_draws(gpu, &(vkf__variant){kernel, &kernel->configs[k]}, &taken[kernel->op]);

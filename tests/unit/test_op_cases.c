@@ -16,7 +16,6 @@
 
 #include "counting_allocator.h"
 #include "kernel/context.h"
-#include "kernel/select.h"
 #include "op/cases.h"
 #include "op/host_run.h"
 #include "op/operators.h"
@@ -29,6 +28,7 @@
 #include "shared/layer_norm_grad.h"
 #include "shared/norm_gradients.h"
 #include "shared/sample.h"
+#include "tried_config.h"
 
 #define CASE_BYTES ((uint64_t)16 << 20)
 #define DRAWS 24
@@ -276,18 +276,6 @@ static vkf_context *context_of(const char *chip, const vkf_allocator *allocator)
 static const char *const chips[] = {VKF_TEST_SOURCE_DIR "/tools/chips/described/h200.json",
                                     VKF_TEST_SOURCE_DIR "/tools/chips/described/mali-g715.json"};
 
-// Whether config `index` is the first that the device takes or, where configs are for problems of their own, the last:
-// the first takes none of the others' problems.
-static bool tries_config(const vkf__caps *caps, const vkf__kernel *kernel, uint32_t index)
-{
-    uint32_t last = kernel->config_count;
-    for (uint32_t i = 0; i < kernel->config_count; i++)
-        if (vkf__kernel_supported(caps, kernel, &kernel->configs[i], NULL))
-            last = i;
-    return &kernel->configs[index] == vkf__kernel_supported_config(caps, kernel, NULL) ||
-           (kernel->unfit && index == last);
-}
-
 static void test_every_word_and_flag_is_noticed(void **state)
 {
     noticing *n = calloc(1, sizeof *n);
@@ -304,7 +292,7 @@ static void test_every_word_and_flag_is_noticed(void **state)
             if (!vkf__operator(kernel->op)->cases || (only && strcmp(only, vkf__op_name(kernel->op)) != 0))
                 continue;
             for (uint32_t k = 0; k < kernel->config_count; k++)
-                if (tries_config(&n->context->device.plan.caps, kernel, k) && has_unnoticed(n, kernel))
+                if (vkf_test_tries_config(&n->context->device.plan.caps, kernel, k) && has_unnoticed(n, kernel))
                     run_variant(n, &(vkf__variant){kernel, &kernel->configs[k]});
         }
         vkf_context_destroy(&n->context);
