@@ -18,7 +18,8 @@ typedef struct vkf_generator_desc {
     // from.
     const char *directory;
     // Optional: a loaded model of the same context, which the generator keeps. It is used as it is, whatever precision
-    // and quantization say, and several generators, embedders and sessions may share it.
+    // and quantization say, and several generators, embedders and sessions may share it. A part of a model takes
+    // whole_prompts, because what a cache holds depends on which texts were before.
     vkf_model *model;
     const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer, too
     vkf_model_precision precision;
@@ -34,6 +35,9 @@ typedef struct vkf_generator_desc {
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
     const char *adapter_directory; // optional, as in vkf_model_desc; not with `model`
+    // Batches that take turns, each with activations and a cache of its own; 0: 1. More of them keep all parts of a
+    // model busy that is cut between its layers (vkf_layer_part).
+    uint32_t batches;
 } vkf_generator_desc;
 
 // Ownership: the caller owns the generator, and destroys it before or after the context. It belongs to one thread at a

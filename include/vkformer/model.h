@@ -248,6 +248,31 @@ typedef enum vkf_quantization {
     VKF_QUANTIZATION_COUNT
 } vkf_quantization;
 
+// How parts of a model reach each other. All return false on a failure, which ends the run with VKF_ERROR_CANCELLED;
+// whoever fails has said why.
+typedef struct vkf_part_link {
+    bool (*take)(void *user, void *out_bytes, size_t size_bytes);   // from the part before; not called by the first
+    bool (*give)(void *user, const void *bytes, size_t size_bytes); // to the part behind; not called by the last
+    bool (*share)(void *user, void *bytes, size_t size_bytes);      // the last part's bytes become those of all
+    void *user;
+} vkf_part_link;
+
+// Some layers of a model that generates, which is cut between its layers: each process, or device, loads a part of
+// them, and runs go through all parts (pipeline parallelism). Layers are those of the encoder, if there is one, and
+// then those of the decoder.
+//
+// All parts make the same calls with the same arguments, in the same order. A run takes the hidden states of the part
+// before it, and gives its own to the one behind it. The encoder's run goes through all parts: from its last layer on,
+// what passes is the memory, which every part keeps for its decoder layers. The decoder's runs begin with the part that
+// has its first layer, and parts before that only take what was chosen. What the last part has chosen it shares with
+// all others, where it stands as if it had been chosen there. So every part knows how far each sequence is, and nobody
+// tells the others. Parts are of one precision.
+typedef struct vkf_layer_part {
+    uint32_t first, count; // count at least 1
+    vkf_part_link link;    // used as long as the model lives; to plan, it may be empty
+    uint64_t reserved[4];  // 0; room for members of later versions
+} vkf_layer_part;
+
 typedef struct vkf_model_desc {
     // Either a directory with config.json and model.safetensors, in this project's form or as save_pretrained() of
     // Hugging Face's transformers wrote it; there model_type names the family, and docs/families.md lists them. If
@@ -278,6 +303,9 @@ typedef struct vkf_model_desc {
     // beside the model in `directory`, if there is one. `directory` may also have an adapter alone; its model is then
     // the directory that base_model_name_or_path of adapter_config.json names.
     const char *adapter_directory;
+    // Optional: the layers to load. The model's configuration then has these alone. UNSUPPORTED: the model does not
+    // generate, or there is an adapter. Not with `trainable`.
+    const vkf_layer_part *part;
 } vkf_model_desc;
 
 // Ownership: the caller owns the model, and destroys it before or after the context and its sessions, which keep it.
@@ -492,6 +520,19 @@ typedef struct vkf_generate_args {
 // SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature or `choose` together with beams), CANCELLED,
 // NOT_FINITE (as vkf_session_greedy()), and those of a run. INVALID_ARGUMENT, too, where `choose` gives no token.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
+
+// The same in turns, so that generations of several sessions can take theirs one after the other in one thread: while
+// one part of a model runs a batch, the others run other batches. Until vkf_generation_destroy() the session does
+// nothing else (INVALID_ARGUMENT); with beams there is one turn.
+typedef struct vkf_generation vkf_generation;
+// Runs the prompts. What `args` points to is used until the generation ends, `args` itself during the call alone.
+// Ownership: the caller's; the generation keeps its session. Statuses: as vkf_session_generate().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_begin(vkf_session *session, const vkf_generate_args *args,
+                                                          vkf_generation **out_generation);
+// Takes what the last run has chosen, and runs the next step. *out_more is false when nothing is left to run: then the
+// results are in the arrays of `args`. Statuses: as above; INVALID_ARGUMENT behind the last turn, or one that failed.
+VKF_API VKF_MUST_CHECK vkf_status vkf_generation_turn(vkf_generation *generation, bool *out_more);
+VKF_API void vkf_generation_destroy(vkf_generation **generation);
 
 // ---- token by token: DECODER alone
 //

@@ -21,6 +21,7 @@
 #define VKFORMER_VKFORMER_H
 
 #include <vkformer/context.h>
+#include <vkformer/directory.h>
 #include <vkformer/embed.h>
 #include <vkformer/file_source.h>
 #include <vkformer/generate.h>

@@ -171,3 +171,18 @@ bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b)
            (both ? tensor_begin(a) == tensor_begin(b) : a->offset_bytes == b->offset_bytes) && a->dtype == b->dtype &&
            a->layout == b->layout && vkf__same_shape(a, b);
 }
+
+vkf_status vkf__give_text(const vkf__host *host, const char *function, const char *text, size_t size_bytes,
+                          size_t *inout_bytes, char *out_text)
+{
+    const size_t capacity = *inout_bytes;
+    if (out_text && size_bytes >= capacity)
+        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: the text takes %zu bytes and a zero, not %zu", function,
+                         size_bytes, capacity);
+    *inout_bytes = size_bytes;
+    if (out_text) {
+        memcpy(out_text, text, size_bytes);
+        out_text[size_bytes] = '\0';
+    }
+    return VKF_OK;
+}

@@ -48,6 +48,11 @@ VKF_MUST_CHECK vkf_status vkf__check_factor(const vkf__checker *check, const vkf
 VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in,
                                            const char *in_name);
 
+// Gives a text to a caller: *inout_bytes is the capacity of out_text on entry, and on return the text's bytes without
+// the terminating zero, which is written, too. out_text may be NULL, to ask for the bytes. Status TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__give_text(const vkf__host *host, const char *function, const char *text,
+                                         size_t size_bytes, size_t *inout_bytes, char *out_text);
+
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b);
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b);
 

@@ -2,9 +2,7 @@
 // each allocates what its plan says.
 #include <string.h>
 
-#include "model/generate/generation.h"
 #include "model/session/session_run.h"
-#include "model/text/generator.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
 
@@ -63,17 +61,16 @@ static uint64_t planned_bytes(const vkf_memory_plan *plan)
 
 // Loads a part, or with `part` NULL the whole model, and makes a session of it.
 static vkf_session *open_session(const vkf_test_gpu *gpu, const char *directory, const vkf_session_desc *sizes,
-                                 const vkf__layer_part *part)
+                                 const vkf_layer_part *part)
 {
-    const vkf_model_desc desc = {.directory = directory};
+    const vkf_model_desc desc = {.directory = directory, .part = part};
     const uint64_t before = vkf_test_bytes_in_use(gpu);
-    vkf_model *shape = NULL, *model = NULL;
+    vkf_model *model = NULL;
     vkf_session *session = NULL;
     vkf_memory_plan weights, rest;
-    assert_int_equal(vkf__model_shape_part(gpu->context, &desc, part, &weights, &shape), VKF_OK);
-    assert_int_equal(vkf_session_plan(shape, sizes, &rest), VKF_OK);
-    vkf_model_destroy(&shape);
-    if (vkf__model_load_part(gpu->context, &desc, part, &model) != VKF_OK ||
+    assert_int_equal(vkf_model_plan(gpu->context, &desc, &weights), VKF_OK);
+    assert_int_equal(vkf_model_plan_session(gpu->context, &desc, sizes, &rest), VKF_OK);
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK ||
         vkf_session_create(model, sizes, &session) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     assert_true(vkf_test_bytes_in_use(gpu) - before == planned_bytes(&weights) + planned_bytes(&rest));
@@ -81,7 +78,7 @@ static vkf_session *open_session(const vkf_test_gpu *gpu, const char *directory,
     return session;
 }
 
-static vkf_session *open_part(const vkf_test_gpu *gpu, const char *family, const vkf__layer_part *part)
+static vkf_session *open_part(const vkf_test_gpu *gpu, const char *family, const vkf_layer_part *part)
 {
     return open_session(gpu, vkf_test_pretrained(family), &session_desc, part);
 }
@@ -102,10 +99,10 @@ static void run(vkf_session *session, uint32_t call, float *out_logits)
 static void check_family(const vkf_test_gpu *gpu, const char *family)
 {
     static wire w;
-    const vkf__part_link link = {take, give, share, &w};
+    const vkf_part_link link = {take, give, share, &w};
     vkf_session *whole = open_part(gpu, family, NULL);
-    vkf_session *first = open_part(gpu, family, &(vkf__layer_part){.first = 0, .count = 1, .link = link});
-    vkf_session *last = open_part(gpu, family, &(vkf__layer_part){.first = 1, .count = 1, .link = link});
+    vkf_session *first = open_part(gpu, family, &(vkf_layer_part){.first = 0, .count = 1, .link = link});
+    vkf_session *last = open_part(gpu, family, &(vkf_layer_part){.first = 1, .count = 1, .link = link});
     float expected[VOCAB], logits[VOCAB];
     for (uint32_t call = 0; call < 2; call++) {
         w.given = w.taken = 0;
@@ -205,23 +202,20 @@ static void read_logits(const vkf_session *session, generated *out)
 static void generate_in_turns(const chain *c, float temperature, generated *out)
 {
     generated own[MOST_PARTS];
-    vkf_generate_args args[MOST_PARTS];
-    vkf__generation generations[MOST_PARTS];
+    vkf_generation *generations[MOST_PARTS];
     memset(own, 0, sizeof own);
     for (uint32_t i = 0; i < c->count; i++) {
-        args[i] = args_of(temperature, &own[i]);
-        generations[i] = (vkf__generation){.session = c->parts[i], .args = &args[i]};
-        assert_int_equal(vkf__generation_begin(&generations[i]), VKF_OK);
+        const vkf_generate_args args = args_of(temperature, &own[i]);
+        assert_int_equal(vkf_generation_begin(c->parts[i], &args, &generations[i]), VKF_OK);
     }
     for (bool more = true; more;)
         for (uint32_t i = 0; i < c->count; i++) {
             const bool before = more;
-            assert_int_equal(vkf__generation_turn(&generations[i], &more), VKF_OK);
+            assert_int_equal(vkf_generation_turn(generations[i], &more), VKF_OK);
             assert_true(i == 0 || more == before);
         }
     for (uint32_t i = 0; i < c->count; i++) {
-        vkf__generation_give(&generations[i]);
-        vkf__generation_end(&generations[i]);
+        vkf_generation_destroy(&generations[i]);
         assert_memory_equal(&own[i], &own[0], sizeof own[i]);
     }
     *out = own[0];
@@ -247,7 +241,7 @@ static void check_cut(const vkf_test_gpu *gpu, const char *directory, const uint
     memset(&c, 0, sizeof c);
     c.count = count;
     for (uint32_t i = 0; i < count; i++) {
-        const vkf__layer_part part = {
+        const vkf_layer_part part = {
             .first = cuts[i],
             .count = cuts[i + 1] - cuts[i],
             .link = {take_in_chain, give_in_chain, share_in_chain, &ends[i]},
@@ -290,27 +284,73 @@ static void test_parts_of_encoder_decoders_generate_as_the_whole(void **state)
     check_encoder_decoder(vkf_test_gpu_of(state), DEMO, 4);
 }
 
+static void check_refused(const vkf_test_gpu *gpu, const char *family, const vkf_layer_part *part, vkf_status expected)
+{
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained(family), .part = part};
+    vkf_model *model = NULL;
+    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), expected);
+    assert_null(model);
+}
+
 static void test_parts_that_are_refused(void **state)
 {
     const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc llama = {.directory = vkf_test_pretrained("llama")};
-    const vkf__layer_part parts[] = {{.first = 1}, {.first = 1, .count = 2}, {.first = 2, .count = 1}};
-    vkf_model *model = NULL;
+    static wire w;
+    const vkf_part_link link = {take, give, share, &w};
+    const vkf_layer_part parts[] = {
+        {.first = 1, .link = link},
+        {.first = 1, .count = 2, .link = link},
+        {.first = 2, .count = 1, .link = link},
+        {.first = 1, .count = 1, .link = {.give = give, .share = share, .user = &w}},
+        {.count = 1, .link = {.take = take, .share = share, .user = &w}},
+        {.count = 2},
+        {.first = 1, .count = UINT32_MAX, .link = link},
+    };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        assert_int_equal(vkf__model_load_part(gpu->context, &llama, &parts[i], &model), VKF_ERROR_INVALID_ARGUMENT);
-    const vkf_model_desc t5 = {.directory = vkf_test_pretrained("t5")};
-    const vkf__layer_part beyond = {.first = 2, .count = 2};
-    assert_int_equal(vkf__model_load_part(gpu->context, &t5, &beyond, &model), VKF_ERROR_INVALID_ARGUMENT);
-    const vkf_model_desc bert = {.directory = vkf_test_pretrained("bert")};
-    const vkf__layer_part first = {.count = 1};
-    assert_int_equal(vkf__model_load_part(gpu->context, &bert, &first, &model), VKF_ERROR_UNSUPPORTED);
-    assert_null(model);
+        check_refused(gpu, "llama", &parts[i], VKF_ERROR_INVALID_ARGUMENT);
+    check_refused(gpu, "t5", &(vkf_layer_part){.first = 2, .count = 2, .link = link}, VKF_ERROR_INVALID_ARGUMENT);
+    check_refused(gpu, "bert", &(vkf_layer_part){.count = 1, .link = link}, VKF_ERROR_UNSUPPORTED);
+    check_refused(gpu, "llama", &(vkf_layer_part){.count = 1, .link = link, .reserved = {1}}, VKF_ERROR_UNSUPPORTED);
+    const vkf_layer_part all = {.count = 2, .link = link};
+    const vkf_model_desc trainable = {.directory = vkf_test_pretrained("llama"), .trainable = true, .part = &all};
+    vkf_model *model = NULL;
+    assert_int_equal(vkf_model_load(gpu->context, &trainable, &model), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+// Nothing else runs in the session meanwhile, which lives as long as its generation.
+static void test_a_session_that_generates_in_turns_does_nothing_else(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    generated own = {0};
+    vkf_session *session = open_session(gpu, DEMO, &pair_desc, NULL);
+    const vkf_generate_args args = args_of(0.0f, &own);
+    vkf_generation *generation = NULL, *second = NULL;
+    bool more = false;
+    assert_int_equal(vkf_generation_begin(session, &args, &generation), VKF_OK);
+    assert_int_equal(vkf_session_generate(session, &args), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_generation_begin(session, &args, &second), VKF_ERROR_INVALID_ARGUMENT);
+    assert_null(second);
+    assert_int_equal(vkf_generation_turn(generation, &more), VKF_OK);
+    assert_true(more);
+    assert_int_equal(own.lengths[0], 0);
+    vkf_generation_destroy(&generation);
+    assert_null(generation);
+    assert_int_equal(vkf_generation_begin(session, &args, &generation), VKF_OK);
+    vkf_session_destroy(&session);
+    do
+        assert_int_equal(vkf_generation_turn(generation, &more), VKF_OK);
+    while (more);
+    assert_true(own.lengths[0] > 0);
+    assert_int_equal(vkf_generation_turn(generation, &more), VKF_ERROR_INVALID_ARGUMENT);
+    vkf_generation_destroy(&generation);
+    vkf_generation_destroy(&generation);
+    vkf_generation_destroy(NULL);
 }
 
 static void test_a_link_that_fails_ends_the_run(void **state)
 {
     static wire empty;
-    const vkf__layer_part part = {.first = 1, .count = 1, .link = {take, give, share, &empty}};
+    const vkf_layer_part part = {.first = 1, .count = 1, .link = {take, give, share, &empty}};
     vkf_session *session = open_part(vkf_test_gpu_of(state), "llama", &part);
     const vkf_step_args step = {.batch = 1, .ids = (const int32_t[]){7}};
     assert_int_equal(vkf_session_step(session, &step), VKF_ERROR_CANCELLED);
@@ -346,15 +386,15 @@ static void test_the_last_part_shares_before_it_takes_again(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     static call_log log;
-    const vkf__layer_part part = {.first = 1, .count = 1, .link = {take_nothing, give, note_share, &log}};
-    const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2")};
+    const vkf_layer_part part = {.first = 1, .count = 1, .link = {take_nothing, give, note_share, &log}};
+    const vkf_model_desc desc = {.directory = vkf_test_pretrained("gpt2"), .part = &part};
     const vkf_text prompts[] = {{"rain", 4}, {"all", 3}, {"bell", 4}};
     vkf_continuation continuations[3];
     vkf_model *model = NULL;
-    assert_int_equal(vkf__model_load_part(gpu->context, &desc, &part, &model), VKF_OK);
-    const vkf_generator_desc generator_desc = {.directory = desc.directory, .model = model, .whole_prompts = true};
+    assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_OK);
+    const vkf_generator_desc generator_desc = {
+        .directory = desc.directory, .model = model, .whole_prompts = true, .batches = 2};
     vkf_generator *generator = vkf_test_make_generator(gpu, &generator_desc);
-    assert_int_equal(vkf__generator_add_sessions(generator, 1), VKF_OK);
     const vkf_generator_args args = {
         .prompts = prompts, .count = 3, .max_new_tokens = 3, .out_continuations = continuations};
     assert_int_equal(vkf_generator_run(generator, &args), VKF_OK);
@@ -373,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_parts_have_the_logits_of_the_whole),
         cmocka_unit_test(test_parts_of_encoder_decoders_generate_as_the_whole),
         cmocka_unit_test(test_parts_that_are_refused),
+        cmocka_unit_test(test_a_session_that_generates_in_turns_does_nothing_else),
         cmocka_unit_test(test_a_link_that_fails_ends_the_run),
         cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),
     };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernel/context.h"
-#include "model/load/inspection.h"
+#include "model/directory/inspection.h"
 #include "model/load/weight_blocks.h"
 #include "support/compare.h"
 #include "support/fixture.h"

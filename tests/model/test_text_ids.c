@@ -2,8 +2,8 @@
 // is a status, wherever text becomes ids, and so is memory that runs out meanwhile.
 #include <string.h>
 
+#include "model/directory/inspection.h"
 #include "model/generate/generation.h"
-#include "model/load/inspection.h"
 #include "model/session/session_results.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"

@@ -1,7 +1,6 @@
 // What parts of a model take: every part that there is as its own plan says.
 #include <stdio.h>
 
-#include "model/load/model.h"
 #include "plan_lines.h"
 #include "ranks/cut_plan.h"
 
@@ -19,12 +18,12 @@ static uint64_t sum_of(const vkf_memory_plan *plan)
 
 static uint64_t part_bytes(const plan_device *device, const vkf_model_desc *model, uint32_t first, uint32_t count)
 {
-    const vkf__layer_part part = {.first = first, .count = count};
-    vkf_model *shape = NULL;
+    const vkf_layer_part part = {.first = first, .count = count};
+    vkf_model_desc desc = *model;
     vkf_memory_plan weights, rest;
-    assert_int_equal(vkf__model_shape_part(device->context, model, &part, &weights, &shape), VKF_OK);
-    assert_int_equal(vkf_session_plan(shape, &session, &rest), VKF_OK);
-    vkf_model_destroy(&shape);
+    desc.part = &part;
+    assert_int_equal(vkf_model_plan(device->context, &desc, &weights), VKF_OK);
+    assert_int_equal(vkf_model_plan_session(device->context, &desc, &session, &rest), VKF_OK);
     return sum_of(&weights) + BATCHES * sum_of(&rest);
 }
 

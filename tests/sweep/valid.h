@@ -20,6 +20,9 @@ typedef struct valid_arguments {
     void *pages;
     vkf_layer *layer;
     vkf_model *decoder, *encoder, *seq2seq;
+    vkf_session *turn_session;
+    vkf_generation *generation; // of it
+    vkf_inspection *inspection;
     vkf_model *trainable;
     vkf_trainer *trainer;
     uint8_t cache[4096]; // as vkf_session_save_to() gave it, cache_bytes of them
@@ -66,6 +69,8 @@ vkf_embedder *valid_vkf_embedder(const char *function);
 vkf_tokenizer *valid_vkf_tokenizer(const char *function);
 vkf_vocabulary *valid_vkf_vocabulary(const char *function);
 vkf_trainer *valid_vkf_trainer(const char *function);
+vkf_generation *valid_vkf_generation(const char *function);
+vkf_inspection *valid_vkf_inspection(const char *function);
 vkf_buffer *valid_vkf_buffer(const char *function);
 
 const char *valid_cache_path(void); // of a file that holds a saved cache of a session
@@ -88,7 +93,8 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
     X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) X(vkf_greedy_args) X(vkf_generate_args) \
     X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list) X(vkf_generator_desc) X(vkf_generator_args) \
     X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_encode_options) X(vkf_tune_problem) \
-    X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) X(vkf_train_batch)
+    X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) X(vkf_train_batch) \
+    X(vkf_inspection_desc) X(vkf_quantize_desc)
 // clang-format on
 #define VALID_STRUCT(type) type valid_##type(const char *function, const char *parameter);
 VALID_STRUCTS(VALID_STRUCT)

@@ -68,6 +68,23 @@ vkf_generator *valid_vkf_generator(const char *function)
     return valid.generator;
 }
 
+// Begun anew, so that it has a turn left. (A child of fork() may not.)
+vkf_generation *valid_vkf_generation(const char *function)
+{
+    const vkf_generate_args args = valid_vkf_generate_args(function, "args");
+    if (vkf__context_is_inherited(valid.gpu->context))
+        return valid.generation;
+    vkf_generation_destroy(&valid.generation);
+    assert_int_equal(vkf_generation_begin(valid.turn_session, &args, &valid.generation), VKF_OK);
+    return valid.generation;
+}
+
+vkf_inspection *valid_vkf_inspection(const char *function)
+{
+    (void)function;
+    return valid.inspection;
+}
+
 vkf_embedder *valid_vkf_embedder(const char *function)
 {
     (void)function;
@@ -129,6 +146,7 @@ static void make_sessions(void)
     assert_int_equal(vkf_model_load(context, &demo, &valid.seq2seq), VKF_OK);
     assert_int_equal(vkf_session_create(valid.decoder, &decoder, &valid.decoder_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.decoder, &tokens, &valid.token_session), VKF_OK);
+    assert_int_equal(vkf_session_create(valid.decoder, &decoder, &valid.turn_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.encoder, &encoder, &valid.encoder_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.seq2seq, &seq2seq, &valid.seq2seq_session), VKF_OK);
     assert_int_equal(vkf_session_save(valid.token_session, valid_cache_path()), VKF_OK);
@@ -149,6 +167,8 @@ static void make_texts(void)
     assert_int_equal(vkf_embedder_create(context, &embedder, &valid.embedder), VKF_OK);
     assert_int_equal(vkf_tokenizer_load(NULL, valid_directory("vkf_tokenizer"), &valid.tokenizer), VKF_OK);
     assert_int_equal(vkf_vocabulary_load(context, valid_directory("vkf_vocabulary"), &valid.vocabulary), VKF_OK);
+    const vkf_inspection_desc inspection = valid_vkf_inspection_desc("vkf_embedder", "");
+    assert_int_equal(vkf_inspection_create(&inspection, &valid.inspection), VKF_OK);
 }
 
 static void make_vulkan(void)
@@ -226,6 +246,9 @@ void valid_free(void)
     vkf_session_destroy(&valid.encoder_session);
     vkf_session_destroy(&valid.decoder_session);
     vkf_session_destroy(&valid.token_session);
+    vkf_generation_destroy(&valid.generation);
+    vkf_session_destroy(&valid.turn_session);
+    vkf_inspection_destroy(&valid.inspection);
     vkf_model_destroy(&valid.seq2seq);
     vkf_model_destroy(&valid.encoder);
     vkf_model_destroy(&valid.decoder);

@@ -77,6 +77,22 @@ vkf_tokenizer_desc valid_vkf_tokenizer_desc(const char *function, const char *pa
         .message = take_message, .message_user = &valid, .allocator = {allocate, release, &valid}};
 }
 
+vkf_inspection_desc valid_vkf_inspection_desc(const char *function, const char *parameter)
+{
+    (void)parameter;
+    return (vkf_inspection_desc){.directory = valid_directory(function), .message = take_message};
+}
+
+vkf_quantize_desc valid_vkf_quantize_desc(const char *function, const char *parameter)
+{
+    (void)parameter;
+    return (vkf_quantize_desc){.directory = valid_directory(function),
+                               .out_directory = valid_checkpoint(function),
+                               .quantization = VKF_QUANTIZATION_Q8,
+                               .progress = go_on,
+                               .message = take_message};
+}
+
 vkf_file_list valid_vkf_file_list(const char *function, const char *parameter)
 {
     static vkf_listed_file file;

@@ -10,10 +10,10 @@
 #include <time.h>
 
 #include "io/safetensors.h"
+#include "model/directory/inspection.h"
 #include "model/load/adapter_config.h"
 #include "model/load/adapter_merge.h"
 #include "model/load/adapter_write.h"
-#include "model/load/inspection.h"
 #include "model/load/weight_blocks.h"
 
 #include "recording_host.h"

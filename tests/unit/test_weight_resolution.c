@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "io/safetensors.h"
-#include "model/load/inspection.h"
+#include "model/directory/inspection.h"
 #include "model/load/model_directory.h"
 #include "model/load/weight_resolution.h"
 

@@ -33,10 +33,10 @@ foreach(part models text train)
     endif()
 endforeach()
 
-# A folder text, train or models is of that part, on whatever floor it is; what else lies on the floors model and io is
+# A folder text, train or models is of that part, on whatever floor it is, and model/directory of text; what else lies on the floors model and io is
 # of models.
 set(vkf_train_sources training/*.c */train/*.c)
-set(vkf_text_sources text/*.c */text/*.c)
+set(vkf_text_sources text/*.c */text/*.c model/directory/*.c)
 set(vkf_models_sources io/*.c model/*/*.c */models/*.c base/directories_*.c)
 
 # vkf_train_names(<out> <floor> <before> <after>): the names that the sources of train on a floor have between two texts.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/check.h"
 #include "base/sized.h"
 
 vkf_status vkf_model_load_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
@@ -85,21 +86,6 @@ vkf_model_precision vkf_model_get_precision(const vkf_model *model)
     return model ? model->precision : VKF_MODEL_PRECISION_F32;
 }
 
-static vkf_status give_text(const vkf__host *host, const char *text, size_t size_bytes, size_t *inout_bytes,
-                            char *out_text)
-{
-    const size_t capacity = *inout_bytes;
-    if (out_text && size_bytes >= capacity)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "vkf_model_metadata: the text takes %zu bytes and a zero, not %zu",
-                         size_bytes, capacity);
-    *inout_bytes = size_bytes;
-    if (out_text) {
-        memcpy(out_text, text, size_bytes);
-        out_text[size_bytes] = '\0';
-    }
-    return VKF_OK;
-}
-
 vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *inout_bytes, char *out_text)
 {
     if (!model || !key || !inout_bytes)
@@ -110,11 +96,12 @@ vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *i
     if (!value)
         return VKF_ERROR_INVALID_ARGUMENT;
     if (json_is_string(value))
-        return give_text(host, json_string_value(value), json_string_length(value), inout_bytes, out_text);
+        return vkf__give_text(host, __func__, json_string_value(value), json_string_length(value), inout_bytes,
+                              out_text);
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     if (!text)
         return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for %s", __func__, key);
-    vkf_status status = give_text(host, text, strlen(text), inout_bytes, out_text);
+    vkf_status status = vkf__give_text(host, __func__, text, strlen(text), inout_bytes, out_text);
     free(text); // jansson's own
     return status;
 }

@@ -38,7 +38,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     const char *directory = vkf__text_model_directory(&model, desc->model);
     const vkf_model_config *config = &embedder->text.model->config;
     if (!vkf__facts_of(config)->pools)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: " VKF_NO_EMBEDDINGS, directory);
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings", directory);
     if (desc->head && config->head == VKF_HEAD_NONE)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          directory);

@@ -6,16 +6,10 @@
 
 #define DEFAULT_CONTEXT 2048u
 
-vkf_status vkf__generator_add_sessions(vkf_generator *generator, uint32_t count)
+static vkf_status create_sessions(vkf_generator *generator, uint32_t count)
 {
-    const uint32_t all = generator->session_count + count;
-    vkf_session **sessions = NULL;
-    VKF_ALLOC_OR_RETURN(&generator->context->host, sessions, all);
-    for (uint32_t i = 0; i < generator->session_count; i++)
-        sessions[i] = generator->sessions[i];
-    vkf__free(&generator->context->host, generator->sessions);
-    generator->sessions = sessions;
-    for (; generator->session_count < all; generator->session_count++)
+    VKF_ALLOC_OR_RETURN(&generator->context->host, generator->sessions, count);
+    for (; generator->session_count < count; generator->session_count++)
         VKF_RETURN_IF_ERROR(vkf_session_create(generator->text.model, &generator->session,
                                                &generator->sessions[generator->session_count]));
     return VKF_OK;
@@ -71,7 +65,7 @@ vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_
         .max_beams = desc->max_beams,
         .cache_dtype = desc->cache_dtype,
     };
-    VKF_TRY(vkf__generator_add_sessions(generator, 1));
+    VKF_TRY(create_sessions(generator, desc->batches > 0 ? desc->batches : 1));
     *out_generator = generator;
     return VKF_OK;
 fail:

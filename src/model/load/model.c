@@ -15,8 +15,7 @@
 // What a descriptor names, and what it is opened for.
 typedef struct opening {
     const vkf_model_desc *desc;
-    const vkf__layer_part *part; // NULL: the whole model
-    bool planned;                // nothing is read from the weights, so they need not be there
+    bool planned; // nothing is read from the weights, so they need not be there
 } opening;
 
 static vkf_status open_weights(const opening *o, const vkf__host *host, const vkf__model_place *place,
@@ -42,9 +41,16 @@ static void take_windows(const vkf_model_config *whole, uint32_t first, vkf_mode
         config->windowed_layers[i / 32] |= (whole->windowed_layers[layer / 32] >> layer % 32 & 1) << i % 32;
 }
 
-// Leaves the configuration with the layers of a part.
-static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, vkf__model_source *s)
+static bool is_linked(const vkf_layer_part *part, uint32_t total)
 {
+    return part->link.share && (part->link.take || part->first == 0) &&
+           (part->link.give || part->first + part->count == total);
+}
+
+// Leaves the configuration with the layers of a part.
+static vkf_status take_part(const vkf__host *host, const opening *o, vkf__model_source *s)
+{
+    const vkf_layer_part *part = o->desc->part;
     vkf_model_config *config = &s->config;
     const vkf_model_config whole = *config;
     const uint32_t encoder = whole.num_encoder_layers, total = encoder + whole.num_decoder_layers;
@@ -55,9 +61,10 @@ static vkf_status take_part(const vkf__host *host, const vkf__layer_part *part, 
     if (part->count == 0 || part->first >= total || part->count > total - part->first)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "the model has no layers %u to %u, but %u", part->first,
                          part->first + part->count, total);
-    s->part = *part;
-    s->part.encoder = encoder;
-    s->part.total = total;
+    if (!o->planned && !is_linked(part, total))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_layer_part: `link` lacks `share`, or what reaches the part before or behind");
+    s->part = (vkf__layer_part){part->first, part->count, encoder, total, part->link};
     config->num_encoder_layers = at_most(part->first + part->count, encoder) - at_most(part->first, encoder);
     config->num_decoder_layers = part->count - config->num_encoder_layers;
     take_windows(&whole, vkf__part_layer(&s->part, true), config);
@@ -117,7 +124,7 @@ static vkf_status open_source(vkf_context *context, const opening *o, vkf__model
         s->config.final_norm = true; // as in PyTorch's stacks
     s->progress = desc->progress;
     s->progress_user = desc->progress_user;
-    return o->part ? take_part(host, o->part, s) : VKF_OK;
+    return desc->part ? take_part(host, o, s) : VKF_OK;
 }
 
 // Whether all matrices of the file have this type. Blocks of a quantised file, which are no floats, do not count.
@@ -213,16 +220,10 @@ static vkf_status take_metadata(vkf_model *model, const vkf_model_desc *desc, co
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
-    return vkf__model_load_part(context, desc, NULL, out_model);
-}
-
-vkf_status vkf__model_load_part(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
-                                vkf_model **out_model)
-{
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_model *model = NULL;
-    VKF_TRY(open_source(context, &(opening){desc, part, vkf__device_is_described(&context->device)}, &s));
+    VKF_TRY(open_source(context, &(opening){desc, vkf__device_is_described(&context->device)}, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     VKF_TRY(take_fingerprint(model, &s, storage_of(context, desc, &s)));
@@ -262,29 +263,15 @@ void vkf__model_drop(vkf_model *model)
     vkf__context_drop(context, VKF_MADE_MODEL);
 }
 
-vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
-{
-    vkf_model *model = NULL;
-    VKF_RETURN_IF_ERROR(vkf__model_shape_part(context, desc, NULL, out_plan, &model));
-    vkf_model_destroy(&model);
-    return VKF_OK;
-}
-
-vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
-{
-    vkf_memory_plan plan;
-    return vkf__model_shape_part(context, desc, NULL, &plan, out_model);
-}
-
-vkf_status vkf__model_shape_part(vkf_context *context, const vkf_model_desc *desc, const vkf__layer_part *part,
-                                 vkf_memory_plan *out_plan, vkf_model **out_model)
+static vkf_status plan_model(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan,
+                             vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_memory_plan plan;
     vkf_model *model = NULL;
     vkf__memory_plan_init(&plan, context);
-    VKF_TRY(open_source(context, &(opening){desc, part, true}, &s));
+    VKF_TRY(open_source(context, &(opening){desc, true}, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, &model->weights));
     *out_plan = plan;
@@ -294,4 +281,18 @@ fail:
     vkf__model_source_close(&s);
     vkf_model_destroy(&model);
     return status;
+}
+
+vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
+{
+    vkf_model *model = NULL;
+    VKF_RETURN_IF_ERROR(plan_model(context, desc, out_plan, &model));
+    vkf_model_destroy(&model);
+    return VKF_OK;
+}
+
+vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+{
+    vkf_memory_plan plan;
+    return plan_model(context, desc, &plan, out_model);
 }

@@ -29,14 +29,7 @@ VKF_MUST_CHECK vkf_status vkf__model_check(const vkf_context *context, const vkf
 // The descriptor was checked by vkf__model_check(). Statuses are those of vkf_model_load().
 VKF_MUST_CHECK vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
 VKF_MUST_CHECK vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan);
-// The same for a part of the layers, whose `encoder` and `total` are set here; NULL: the whole model. Statuses also:
-// UNSUPPORTED (the model does not generate), INVALID_ARGUMENT (it has no such layers).
-VKF_MUST_CHECK vkf_status vkf__model_load_part(vkf_context *context, const vkf_model_desc *desc,
-                                               const vkf__layer_part *part, vkf_model **out_model);
 // Makes a model whose tensors have no buffers. It only serves to plan sessions.
 VKF_MUST_CHECK vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
-VKF_MUST_CHECK vkf_status vkf__model_shape_part(vkf_context *context, const vkf_model_desc *desc,
-                                                const vkf__layer_part *part, vkf_memory_plan *out_plan,
-                                                vkf_model **out_model);
 
 #endif

@@ -50,6 +50,14 @@ static vkf_status check_trainable(const vkf__host *host, const vkf_model_desc *d
 #endif
 }
 
+static vkf_status check_part(const vkf__host *host, const vkf_model_desc *desc, const char *function)
+{
+    const vkf_layer_part *part = desc->part;
+    if (desc->trainable)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: a part of a model is not trained", function);
+    return vkf__check_reserved(host, function, "vkf_layer_part", part->reserved, sizeof part->reserved);
+}
+
 vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc, const char *function)
 {
     const vkf__host *host = &context->host;
@@ -65,6 +73,8 @@ vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *de
                          (int)desc->quantization);
     if (desc->config)
         VKF_RETURN_IF_ERROR(check_reserved(host, desc->config, function));
+    if (desc->part)
+        VKF_RETURN_IF_ERROR(check_part(host, desc, function));
     if (desc->trainable)
         VKF_RETURN_IF_ERROR(check_trainable(host, desc, function));
     return vkf__source_check(host, desc->files, function);

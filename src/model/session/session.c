@@ -162,6 +162,7 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     vkf_session *session = NULL;
     vkf__session_layout layout;
     VKF_ALLOC(&model->context->host, session, 1);
+    session->references = 1;
     vkf__model_hold(model);
     vkf__context_hold(model->context, VKF_MADE_SESSION);
     VKF_TRY(plan_session(session, model, desc, true, &layout));
@@ -193,15 +194,11 @@ static void free_host_side(vkf_session *session)
     vkf__rows_free(session);
 }
 
-void vkf_session_destroy(vkf_session **session)
+void vkf__session_drop(vkf_session *s)
 {
-    if (!session || !*session)
-        return;
-    vkf_session *s = *session;
     vkf_context *context = s->context;
     vkf_model *model = s->model;
-    *session = NULL;
-    if (vkf__context_is_inherited(context))
+    if (--s->references > 0)
         return;
     const vkf_status ended = vkf__session_settle(s);
     (void)ended; // well or not, nothing runs any more
@@ -217,6 +214,15 @@ void vkf_session_destroy(vkf_session **session)
     vkf__free(&context->host, s);
     vkf__model_drop(model);
     vkf__context_drop(context, VKF_MADE_SESSION);
+}
+
+void vkf_session_destroy(vkf_session **session)
+{
+    if (!session || !*session)
+        return;
+    if (!vkf__context_is_inherited((*session)->context))
+        vkf__session_drop(*session);
+    *session = NULL;
 }
 
 static vkf_status add_buffers(const vkf_session *session, const vkf__session_layout *layout, vkf_memory_plan *out_plan)

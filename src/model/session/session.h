@@ -133,6 +133,8 @@ typedef struct vkf__flight {
 } vkf__flight;
 
 struct vkf_session {
+    uint32_t references; // one of the owner, and one of a generation in turns
+    bool in_turns;       // there is such a generation
     vkf_model *model;
     vkf_context *context;
     vkf_session_desc desc; // completed
@@ -176,6 +178,8 @@ static inline vkf_sampling vkf__no_sampling(void)
 // The descriptor was checked and completed. Statuses are those of vkf_session_create().
 VKF_MUST_CHECK vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc,
                                               vkf_session **out_session);
+// Gives back a reference; the last one to go frees the session.
+void vkf__session_drop(vkf_session *session);
 VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan);
 // Plans as vkf__session_plan() does, and lets the watcher see all dispatches in their order. Each work's name is a
 // stage's; barriers are those of the recording.

@@ -208,6 +208,9 @@ vkf_status vkf__session_settle(vkf_session *session)
 vkf_status vkf__session_enter(vkf_session *session, const char *function)
 {
     VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, function));
+    if (session->in_turns)
+        return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: the session generates in turns: vkf_generation_destroy() ends that", function);
     return vkf__session_settle(session);
 }
 

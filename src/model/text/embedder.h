@@ -11,7 +11,6 @@
 #include "model/text/tokenizer_config.h"
 
 // Why a model makes no embeddings, for messages.
-#define VKF_NO_EMBEDDINGS "the model is no encoder, it has no embeddings"
 
 struct vkf_embedder {
     vkf_context *context;

@@ -17,8 +17,6 @@ struct vkf_generator {
     bool whole_prompts;
 };
 
-// Has so many batches more run at once. Statuses: those of vkf_session_create(); then there may be fewer.
-VKF_MUST_CHECK vkf_status vkf__generator_add_sessions(vkf_generator *generator, uint32_t count);
 VKF_MUST_CHECK vkf_status vkf__generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #endif

@@ -8,7 +8,6 @@
 #include "command/options.h"
 #include "io/directory.h"
 #include "io/file.h"
-#include "model/load/model_place.h"
 #include "output/file_output.h"
 #include "system/terminal.h"
 
@@ -149,18 +148,15 @@ static bool find_base(const char *name, const char **model, const char **adapter
 bool vkf_find_adapted(const char **model, const char **adapter)
 {
     static char found[PATH_BYTES];
-    const vkf__host host = vkf_printing_host();
-    char *name = NULL, *path = NULL;
+    char base[PATH_BYTES];
+    size_t bytes = sizeof base;
     if (!vkf_find_model(model))
         return false;
     if (*adapter)
         return find(adapter, found);
-    bool done = vkf__lone_adapter_base(&host, *model, &name, &path) == VKF_OK;
-    if (done && name && !path)
-        done = find_base(name, model, adapter);
-    vkf__free(&host, name);
-    vkf__free(&host, path);
-    return done;
+    const vkf_inspection_desc desc = {
+        .directory = *model, .message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
+    return vkf_adapter_base(&desc, &bytes, base) == VKF_OK && (!*base || find_base(base, model, adapter));
 }
 
 void vkf_find_tokenizer(const char **path)

@@ -16,7 +16,7 @@ struct vkf_dump {
     vkf__host host;
     const char *directory; // the caller's
     bool made;             // by this run
-    vkf_dump_names *names;
+    vkf_inspection *model;
     vkf_dump_tensors tensors; // of the running submission
     char submission[32];
     uint32_t submission_count; // how many are written
@@ -95,18 +95,26 @@ bool vkf_dump_begin(const char *directory, const char *model_directory, vkf_mess
     vkf_status status = VKF_OK;
     vkf_dump *dump = NULL;
     vkf__host host;
+    const vkf_inspection_desc model = {
+        .directory = model_directory,
+        .message = message,
+        .message_user = message_user,
+        .min_severity = VKF_SEVERITY_WARNING,
+    };
+    vkf_inspection_info info;
     VKF_TRY(vkf__host_init(&host, NULL, message, message_user, VKF_SEVERITY_WARNING));
     VKF_ALLOC(&host, dump, 1);
     dump->host = host;
     dump->directory = directory;
-    VKF_TRY(vkf_dump_names_load(&dump->host, model_directory, &dump->names));
-    if (!take_directory(dump))
+    VKF_TRY(vkf_inspection_create(&model, &dump->model));
+    vkf_inspection_get_info(dump->model, &info);
+    if (info.supported != VKF_OK || !take_directory(dump))
         goto fail;
     *out_dump = dump;
     return true;
 fail:
     if (dump)
-        vkf_dump_names_free(&dump->host, &dump->names);
+        vkf_inspection_destroy(&dump->model);
     vkf__free(&host, dump);
     return false;
 }
@@ -117,7 +125,7 @@ bool vkf_dump_take(void *user, const vkf_probe_output *output)
     if (output->index == 0 && dump->tensors.count > 0 && !write_submission(dump))
         return false;
     (void)snprintf(dump->submission, sizeof dump->submission, "%s", output->submission);
-    if (vkf_dump_tensors_add(&dump->host, &dump->tensors, dump->names, output) == VKF_OK)
+    if (vkf_dump_tensors_add(&dump->host, &dump->tensors, dump->model, output) == VKF_OK)
         return true;
     dump->failed = true;
     return false;
@@ -132,7 +140,7 @@ bool vkf_dump_end(vkf_dump **dump_place, bool whole)
         (void)write_submission(dump);
     bool written = !dump->failed;
     vkf_dump_tensors_clear(&dump->host, &dump->tensors);
-    vkf_dump_names_free(&dump->host, &dump->names);
+    vkf_inspection_destroy(&dump->model);
     if (dump->made)
         (void)vkf__directory_remove(dump->directory); // removes only an empty directory
     vkf__free(&dump->host, dump);

@@ -47,10 +47,10 @@ fail:
 static void set_own_name(const vkf_dump_tensors *tensors, const vkf_probe_output *output, bool counted, char *out_name)
 {
     uint32_t same = 1;
-    int length = snprintf(out_name, VKF_DUMP_NAME_MAX, VKF_DUMP_OWN "%.40s.%.60s", output->part, output->label);
+    int length = snprintf(out_name, VKF_MODULE_NAME_MAX, VKF_DUMP_OWN "%.40s.%.60s", output->part, output->label);
     for (size_t i = 0; counted && i < tensors->count; i++)
         if (strcmp(tensors->items[i].own_name, out_name) == 0)
-            (void)snprintf(out_name + length, VKF_DUMP_NAME_MAX - (size_t)length, "#%u", ++same);
+            (void)snprintf(out_name + length, VKF_MODULE_NAME_MAX - (size_t)length, "#%u", ++same);
 }
 
 static vkf_status add_own(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_probe_output *output)
@@ -69,7 +69,7 @@ typedef struct view {
     uint32_t first, columns;
 } view;
 
-static uint32_t columns_of(const vkf_dump_place *place, const vkf_probe_output *output, uint32_t width)
+static uint32_t columns_of(const vkf_module_result *place, const vkf_probe_output *output, uint32_t width)
 {
     if (place->key_heads > 0)
         return place->key_heads * place->head_dim;
@@ -78,10 +78,10 @@ static uint32_t columns_of(const vkf_dump_place *place, const vkf_probe_output *
 
 // The slices of a product follow each other, each with its own columns; after the last one they begin again. False: the
 // output does not fit the place, and keeps its own name.
-static bool find_view(vkf_dump_tensors *tensors, const vkf_dump_place *place, const vkf_probe_output *output,
+static bool find_view(vkf_dump_tensors *tensors, const vkf_module_result *place, const vkf_probe_output *output,
                       view *out_view)
 {
-    char label[VKF_DUMP_NAME_MAX];
+    char label[VKF_MODULE_NAME_MAX];
     view v = {.batch = place->of_memory ? tensors->memory_batch : tensors->batch};
     for (uint32_t i = 0; i < place->piece_count; i++)
         v.width += place->pieces[i].width;
@@ -99,7 +99,7 @@ static bool find_view(vkf_dump_tensors *tensors, const vkf_dump_place *place, co
     return v.rows % v.batch == 0;
 }
 
-static vkf_dump_tensor shape_of(const vkf_dump_place *place, const vkf_dump_piece *piece, const view *v)
+static vkf_dump_tensor shape_of(const vkf_module_result *place, const vkf_module_piece *piece, const view *v)
 {
     vkf_dump_tensor tensor = {.piece = *piece, .rank = 3, .shape = {v->batch, v->rows / v->batch, piece->width}};
     if (place->of_sequences) {
@@ -115,7 +115,7 @@ static vkf_status find_or_append(const vkf__host *host, vkf_dump_tensors *tensor
                                  vkf_dump_tensor **out_tensor)
 {
     vkf_status status = VKF_OK;
-    const vkf_dump_piece *piece = &like->piece;
+    const vkf_module_piece *piece = &like->piece;
     *out_tensor = NULL;
     for (size_t i = 0; i < tensors->count; i++) {
         vkf_dump_tensor *there = &tensors->items[i];
@@ -152,7 +152,7 @@ static void copy_columns(const vkf_probe_output *output, const view *v, uint32_t
 
 // Copies from (B, key_heads, L, head_dim). An output has one query head of each group, so that its heads lie `group`
 // heads apart in the tensor.
-static void copy_heads(const vkf_probe_output *output, const vkf_dump_place *place, const view *v,
+static void copy_heads(const vkf_probe_output *output, const vkf_module_result *place, const view *v,
                        vkf_dump_tensor *tensor)
 {
     uint32_t query_head = v->first / v->columns, length = v->rows / v->batch, dim = place->head_dim;
@@ -165,7 +165,7 @@ static void copy_heads(const vkf_probe_output *output, const vkf_dump_place *pla
             }
 }
 
-static vkf_status add_pieces(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_dump_place *place,
+static vkf_status add_pieces(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_module_result *place,
                              const vkf_probe_output *output, const view *v)
 {
     uint32_t begin = 0;
@@ -191,11 +191,12 @@ static void note_batch(vkf_dump_tensors *tensors, const vkf_probe_output *output
         tensors->memory_batch = tensors->batch;
 }
 
-vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_dump_names *names,
+vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_inspection *model,
                                 const vkf_probe_output *output)
 {
     view v;
-    const vkf_dump_place place = vkf_dump_place_of(names, output->part, output->label);
+    vkf_module_result place = {0};
+    (void)vkf_inspection_module(model, output->part, output->label, &place);
     note_batch(tensors, output);
     if (!find_view(tensors, &place, output, &v))
         return add_own(host, tensors, output);
@@ -227,7 +228,7 @@ static uint32_t common_length(const vkf_dump_tensors *tensors, const vkf_dump_te
 // Puts the last positions of a part into the whole. vkf__weight_slot tells where the row of each column is.
 static void put_part(const vkf_dump_tensor *part, vkf_dump_tensor *whole)
 {
-    const vkf_dump_piece *p = &part->piece;
+    const vkf_module_piece *p = &part->piece;
     uint32_t length = whole->shape[1], width = whole->shape[2], skipped = part->shape[1] - length;
     for (uint32_t b = 0; b < whole->shape[0]; b++)
         for (uint32_t l = 0; l < length; l++) {
@@ -257,7 +258,7 @@ static vkf_status join(const vkf__host *host, vkf_dump_tensors *tensors, size_t 
             put_part(tensor, whole);
         if (whole && tensor->shape[1] == length)
             tensor->count = 0;
-        tensor->piece = (vkf_dump_piece){0};
+        tensor->piece = (vkf_module_piece){0};
     }
     if (whole) { // moves the whole to where its parts were
         vkf_dump_tensor joined = *whole;

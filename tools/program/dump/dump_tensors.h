@@ -4,11 +4,11 @@
 
 #include <vkformer/vkformer.h>
 
-#include "dump/dump_names.h"
+#include "base/host.h"
 
 typedef struct vkf_dump_tensor {
-    char own_name[VKF_DUMP_NAME_MAX]; // "vkformer:decoder.0.self_attn.q_rotary"
-    vkf_dump_piece piece;             // without a name: the tensor only has its own name
+    char own_name[VKF_MODULE_NAME_MAX]; // "vkformer:decoder.0.self_attn.q_rotary"
+    vkf_module_piece piece;             // without a name: the tensor only has its own name
     uint32_t rank;
     uint32_t shape[4]; // of pieces (B, L, width), or (B, width)
     float *values;
@@ -20,13 +20,13 @@ typedef struct vkf_dump_tensors {
     size_t count, capacity;
     uint32_t batch, memory_batch; // sequences of the submission, and of the encoder's
     // The outputs of one label follow each other where a product is cut into slices.
-    char label[VKF_DUMP_NAME_MAX];
+    char label[VKF_MODULE_NAME_MAX];
     uint32_t repeats, columns; // how many have come, and their columns
 } vkf_dump_tensors;
 
 // Adds a copy of the values. Statuses: OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors,
-                                               const vkf_dump_names *names, const vkf_probe_output *output);
+                                               const vkf_inspection *model, const vkf_probe_output *output);
 // Removes the tensors, but keeps the encoder's batch.
 void vkf_dump_tensors_clear(const vkf__host *host, vkf_dump_tensors *tensors);
 

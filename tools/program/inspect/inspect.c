@@ -6,10 +6,6 @@
 #include "command/model_path.h"
 #include "command/session_context.h"
 #include "inspect/inspect_embedding.h"
-#include "model/load/adapter.h"
-#include "model/load/inspection.h"
-#include "model/text/embedder.h"
-#include "model/text/text_model.h"
 #include "output/json_output.h"
 #include "output/size_text.h"
 #include "output/visible_text.h"
@@ -20,6 +16,14 @@ typedef struct inspect_options {
     bool json;
     uint32_t batch, context; // context 0: not given
 } inspect_options;
+
+// What the files say, and what was asked of them.
+typedef struct model_directory {
+    const inspect_options *options;
+    vkf_inspection *inspection;
+    vkf_inspection_info info;
+    vkf_model_config config; // where the model is supported
+} model_directory;
 
 // The defaults of `run` and `embed`.
 #define DEFAULT_BATCH 8u
@@ -124,25 +128,16 @@ static json_t *describe_config(const vkf_model_config *config)
     return object;
 }
 
-static void put_tensors(json_t *object, const char *type, uint64_t count, uint64_t bytes)
-{
-    if (count == 0)
-        return;
-    json_t *entry = json_object();
-    vkf_json_put_integer(entry, "tensors", count);
-    vkf_json_put_integer(entry, "bytes", bytes);
-    json_object_set_new(object, type, entry);
-}
-
-static json_t *describe_tensors(const vkf__inspection *inspection)
+static json_t *describe_tensors(const vkf_inspection *inspection)
 {
     json_t *object = json_object();
-    for (int type = 0; type < VKF_STORED_COUNT; type++)
-        put_tensors(object, vkf__stored_type_name((vkf__stored_type)type), inspection->tensor_count[type],
-                    inspection->tensor_bytes[type]);
-    for (int dtype = 0; dtype < VKF_DTYPE_COUNT; dtype++)
-        put_tensors(object, vkf_dtype_name((vkf_dtype)dtype), inspection->block_count[dtype],
-                    inspection->block_bytes[dtype]);
+    vkf_stored_type type;
+    for (uint32_t i = 0; vkf_inspection_stored(inspection, i, &type); i++) {
+        json_t *entry = json_object();
+        vkf_json_put_integer(entry, "tensors", type.tensor_count);
+        vkf_json_put_integer(entry, "bytes", type.size_bytes);
+        json_object_set_new(object, type.name, entry);
+    }
     return object;
 }
 
@@ -204,23 +199,12 @@ static json_t *describe_session(const inspect_options *options, vkf_context *con
 
 // ---- which commands take the model
 
-static vkf_status try_vocabulary(vkf_context *context, const char *directory)
-{
-    vkf_vocabulary *vocabulary = NULL;
-    const vkf_status status = vkf_vocabulary_load(context, directory, &vocabulary);
-    vkf_vocabulary_destroy(&vocabulary);
-    return status;
-}
-
 // Why no text gets to the model; NULL: it does. Before the weights are there, the tokenizer need not be there either.
-static const char *texts_problem(const inspect_options *options, vkf_context *context, const vkf__host *host,
-                                 const vkf__inspection *inspection)
+static const char *texts_problem(const model_directory *model)
 {
-    vkf_status status = VKF_OK;
-    if (inspection->checkpoint)
-        status = inspection->source.family ? vkf__text_files_try(host, &inspection->place, &inspection->source.config)
-                                           : try_vocabulary(context, options->directory);
-    return status == VKF_OK ? NULL : vkf_message_log_last_error(options->common.messages);
+    if (!model->info.has_weights || vkf_inspection_try_texts(model->inspection) == VKF_OK)
+        return NULL;
+    return vkf_message_log_last_error(model->options->common.messages);
 }
 
 static void put_answer(json_t *object, const char *command, const char *problem)
@@ -228,65 +212,67 @@ static void put_answer(json_t *object, const char *command, const char *problem)
     json_object_set_new(object, command, problem ? json_sprintf("no: %s", problem) : json_string("yes"));
 }
 
-static void describe_commands(const inspect_options *options, vkf_context *context, const vkf__host *host,
-                              const vkf__inspection *inspection, json_t *object)
+static void describe_commands(const model_directory *model, vkf_context *context, json_t *object)
 {
-    const vkf_model_config *config = &inspection->source.config;
+    const inspect_options *options = model->options;
+    const vkf_model_config *config = &model->config;
     const bool pools = config->kind == VKF_MODEL_ENCODER, headless = pools && config->head == VKF_HEAD_NONE;
     const vkf_model_desc trained = {
         .directory = options->directory, .adapter_directory = options->adapter, .trainable = true};
     vkf_memory_plan plan;
-    const char *texts = texts_problem(options, context, host, inspection);
+    const char *texts = texts_problem(model);
     put_answer(object, "run",
                headless ? "it has no head that says something of a text; vkformer embed runs it" : texts);
-    put_answer(object, "embed", pools ? texts : VKF_NO_EMBEDDINGS);
+    put_answer(object, "embed", pools ? texts : "the model is no encoder, it has no embeddings");
     if (!texts && vkf_model_plan(context, &trained, &plan) != VKF_OK)
         texts = vkf_message_log_last_error(options->common.messages);
     put_answer(object, "train", texts);
 }
 
-static void describe_adapter(const vkf__inspection *inspection, json_t *object)
+static void describe_adapter(const vkf_inspection_info *info, json_t *object)
 {
-    const vkf__adapter *adapter = inspection->source.adapter;
-    if (!inspection->place.adapter)
+    if (!info->adapter_directory)
         return;
     json_t *described = json_object();
-    vkf_json_put_string(described, "directory", inspection->place.adapter);
-    vkf_json_put_string(described, "added_to", inspection->place.transformer);
-    if (adapter) {
-        vkf_json_put_integer(described, "products", adapter->product_count);
-        vkf_json_put_integer(described, "replaced_tensors", adapter->saved_count);
+    vkf_json_put_string(described, "directory", info->adapter_directory);
+    vkf_json_put_string(described, "added_to", info->transformer_directory);
+    if (info->adapter_products + info->adapter_tensors > 0) {
+        vkf_json_put_integer(described, "products", info->adapter_products);
+        vkf_json_put_integer(described, "replaced_tensors", info->adapter_tensors);
     }
     json_object_set_new(object, "adapter", described);
 }
 
-static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__host *host,
-                        const vkf__inspection *inspection)
+static json_t *describe(const model_directory *model, vkf_context *context)
 {
-    json_t *object = json_object(), *unused = json_array();
+    const inspect_options *options = model->options;
+    const bool supported = model->info.supported == VKF_OK;
+    const char *unread;
+    json_t *object = json_object(), *not_read = json_array();
     vkf_device_info device;
     vkf_json_put_string(object, "directory", options->adapter ? options->adapter : options->directory);
-    json_object_set_new(object, "supported", json_boolean(inspection->supported == VKF_OK));
-    if (inspection->supported == VKF_OK)
-        describe_commands(options, context, host, inspection, object);
-    describe_adapter(inspection, object);
-    json_object_set_new(object, "weights", json_boolean(inspection->checkpoint != NULL));
-    if (inspection->supported == VKF_OK)
-        json_object_set_new(object, "model", describe_config(&inspection->source.config));
-    if (inspection->supported == VKF_OK && inspection->source.config.kind == VKF_MODEL_ENCODER)
-        json_object_set_new(object, "embedding", vkf_describe_embedding(inspection));
-    if (inspection->supported != VKF_OK)
+    json_object_set_new(object, "supported", json_boolean(supported));
+    if (supported)
+        describe_commands(model, context, object);
+    describe_adapter(&model->info, object);
+    json_object_set_new(object, "weights", json_boolean(model->info.has_weights));
+    if (supported)
+        json_object_set_new(object, "model", describe_config(&model->config));
+    if (supported && model->config.kind == VKF_MODEL_ENCODER)
+        json_object_set_new(object, "embedding",
+                            vkf_describe_embedding(model->inspection, &model->info, &model->config));
+    if (!supported)
         vkf_json_put_string(object, "why_not", vkf_message_log_last_error(options->common.messages));
-    vkf_json_put_integer(object, "parameters", inspection->parameter_count);
-    json_object_set_new(object, "stored", describe_tensors(inspection));
-    for (size_t i = 0; i < inspection->unused_count; i++)
-        json_array_append_new(unused, json_string(inspection->unused[i]));
-    json_object_set_new(object, "not_read", unused);
-    if (inspection->supported == VKF_OK) {
+    vkf_json_put_integer(object, "parameters", model->info.parameter_count);
+    json_object_set_new(object, "stored", describe_tensors(model->inspection));
+    for (uint32_t i = 0; (unread = vkf_inspection_unread(model->inspection, i)); i++)
+        json_array_append_new(not_read, json_string(unread));
+    json_object_set_new(object, "not_read", not_read);
+    if (supported) {
         vkf_context_device_info(context, &device);
         vkf_json_put_string(object, "device", device.name);
         json_object_set_new(object, "parameter_bytes", describe_plans(context, options));
-        json_object_set_new(object, "session_bytes", describe_session(options, context, &inspection->source.config));
+        json_object_set_new(object, "session_bytes", describe_session(options, context, &model->config));
     }
     return object;
 }
@@ -353,11 +339,10 @@ static void print_text(json_t *object)
     }
 }
 
-static bool show(const inspect_options *options, vkf_context *context, const vkf__host *host,
-                 const vkf__inspection *inspection)
+static bool show(const model_directory *model, vkf_context *context)
 {
-    json_t *object = describe(options, context, host, inspection);
-    if (options->json)
+    json_t *object = describe(model, context);
+    if (model->options->json)
         return vkf_print_json(object);
     print_text(object);
     json_decref(object);
@@ -366,26 +351,31 @@ static bool show(const inspect_options *options, vkf_context *context, const vkf
 
 static bool inspect(const inspect_options *options)
 {
-    vkf__host host;
-    vkf__inspection inspection;
+    const vkf_inspection_desc desc = {
+        .directory = options->directory,
+        .adapter_directory = options->adapter,
+        .message = vkf_message_log_receive,
+        .message_user = options->common.messages,
+        .min_severity = VKF_SEVERITY_WARNING,
+    };
+    model_directory model = {.options = options};
     vkf_context *context = NULL;
-    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) !=
-            VKF_OK ||
-        vkf_open_context(&options->common, &context) != VKF_OK)
+    bool shown = false;
+    if (vkf_open_context(&options->common, &context) != VKF_OK)
         return false;
     // The description says why a model is not supported.
     vkf_message_log_set_quiet(options->common.messages, true);
-    vkf_status status = vkf__inspect_model(&host, options->directory, options->adapter, &inspection);
-    bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;
-    if (status == VKF_OK) {
-        shown = show(options, context, &host, &inspection);
-        vkf__inspection_free(&host, &inspection);
+    if (vkf_inspection_create(&desc, &model.inspection) == VKF_OK) {
+        vkf_inspection_get_info(model.inspection, &model.info);
+        vkf_inspection_get_config(model.inspection, &model.config);
+        shown = show(&model, context) && model.info.supported == VKF_OK;
+        vkf_inspection_destroy(&model.inspection);
     } else {
         vkf_print_error("%s", vkf_message_log_last_error(options->common.messages));
     }
     vkf_message_log_set_quiet(options->common.messages, false);
     vkf_context_destroy(&context);
-    return supported && shown;
+    return shown;
 }
 
 static int run(void *user)

@@ -46,30 +46,31 @@ static json_t *describe_module(const vkf_embedding_module *module)
     return json_string(l.text);
 }
 
-static json_t *describe_prompts(const vkf__sentence_settings *settings)
+static json_t *describe_prompts(const vkf_inspection *inspection)
 {
     json_t *object = json_object();
-    for (uint32_t i = 0; i < settings->prompt_count; i++)
-        vkf_json_put_string(object, settings->prompts[i].name, settings->prompts[i].text);
+    const vkf_embed_prompt *prompt;
+    for (uint32_t i = 0; (prompt = vkf_inspection_prompt(inspection, i)); i++)
+        vkf_json_put_string(object, prompt->name, prompt->text);
     return object;
 }
 
-json_t *vkf_describe_embedding(const vkf__inspection *inspection)
+json_t *vkf_describe_embedding(const vkf_inspection *inspection, const vkf_inspection_info *info,
+                               const vkf_model_config *config)
 {
     static const char *const similarities[VKF_SIMILARITY_COUNT] = {"cosine", "dot", "euclidean", "manhattan"};
-    const vkf_model_config *config = &inspection->source.config;
-    const vkf__sentence_settings *settings = &inspection->settings;
-    bool cut = settings->truncate_dim > 0 && settings->truncate_dim < config->embedding_dim;
+    bool cut = info->truncate_dim > 0 && info->truncate_dim < config->embedding_dim;
     json_t *object = json_object(), *modules = json_array();
     for (uint32_t i = 0; i < config->embedding_module_count; i++)
         json_array_append_new(modules, describe_module(&config->embedding_modules[i]));
     json_object_set_new(object, "modules", modules);
-    vkf_json_put_integer(object, "dim", cut ? settings->truncate_dim : config->embedding_dim);
+    vkf_json_put_integer(object, "dim", cut ? info->truncate_dim : config->embedding_dim);
     vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
     json_object_set_new(object, "lower_case", json_boolean(config->lower_case));
-    vkf_json_put_string(object, "similarity", similarities[settings->similarity]);
-    json_object_set_new(object, "prompts", describe_prompts(settings));
-    if (settings->default_prompt >= 0)
-        vkf_json_put_string(object, "default_prompt", settings->prompts[settings->default_prompt].name);
+    vkf_json_put_string(object, "similarity", similarities[info->similarity]);
+    json_object_set_new(object, "prompts", describe_prompts(inspection));
+    if (info->default_prompt >= 0)
+        vkf_json_put_string(object, "default_prompt",
+                            vkf_inspection_prompt(inspection, (uint32_t)info->default_prompt)->name);
     return object;
 }

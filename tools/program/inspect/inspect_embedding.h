@@ -3,11 +3,11 @@
 #define VKF_PROGRAM_INSPECT_EMBEDDING_H
 
 #include <jansson.h>
-
-#include "model/load/inspection.h"
+#include <vkformer/vkformer.h>
 
 // The modules of sentence-transformers with the sizes of their outputs, how long a text may be, and the prompts put
-// before it.
-json_t *vkf_describe_embedding(const vkf__inspection *inspection);
+// before it. `info` and `config` are those of the inspection.
+json_t *vkf_describe_embedding(const vkf_inspection *inspection, const vkf_inspection_info *info,
+                               const vkf_model_config *config);
 
 #endif

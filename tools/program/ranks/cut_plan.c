@@ -1,7 +1,7 @@
 // Plans parts of a model: one of each kind, as they begin and end.
 #include "ranks/cut_plan.h"
 
-#include "model/load/model.h"
+#include "base/host.h"
 
 // The encoder runs once for a text, and the decoder for each of its new tokens. Texts to translate have about so many.
 #define TOKENS_OF_A_TEXT 16
@@ -27,16 +27,14 @@ typedef struct part_bytes {
 
 static vkf_status plan_part(const vkf_cut_plan *p, uint32_t first, uint32_t count, part_bytes *out)
 {
-    vkf_status status = VKF_OK;
-    const vkf__layer_part part = {.first = first, .count = count};
-    vkf_model *shape = NULL;
+    const vkf_layer_part part = {.first = first, .count = count};
+    vkf_model_desc desc = *p->model;
     vkf_memory_plan model, session;
-    VKF_TRY(vkf__model_shape_part(p->context, p->model, &part, &model, &shape));
-    VKF_TRY(vkf_session_plan(shape, p->session, &session));
+    desc.part = &part;
+    VKF_RETURN_IF_ERROR(vkf_model_plan(p->context, &desc, &model));
+    VKF_RETURN_IF_ERROR(vkf_model_plan_session(p->context, &desc, p->session, &session));
     *out = (part_bytes){sum_of(&model) + p->batches * sum_of(&session), model.weights_bytes, 0};
-fail:
-    vkf_model_destroy(&shape);
-    return status;
+    return VKF_OK;
 }
 
 // What a layer of a stack takes. Where it has two at most, parts that begin and end alike have equally many of them.

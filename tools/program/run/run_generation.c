@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "model/text/generator.h"
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
@@ -67,11 +66,10 @@ static vkf_status create_part(generation *g, vkf_generator_desc *desc)
     vkf_status status = vkf_run_ranks_load(&g->ranks, g->context, &model, &part);
     if (status == VKF_OK) {
         desc->model = part;
-        desc->whole_prompts = true; // what a cache holds depends on which texts were before
+        desc->whole_prompts = true;
+        desc->batches = g->ranks.batches;
         status = vkf_generator_create(g->context, desc, &g->generator);
     }
-    if (status == VKF_OK)
-        status = vkf__generator_add_sessions(g->generator, g->ranks.batches - 1);
     vkf_model_destroy(&part);
     return status;
 }

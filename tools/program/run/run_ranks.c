@@ -64,12 +64,10 @@ static bool share(void *user, void *bytes, size_t size_bytes)
 vkf_status vkf_run_ranks_load(run_ranks *ranks, vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     const vkf_cut_part *part = &ranks->parts[ranks->of.rank];
-    const vkf__layer_part layers = {
-        .first = part->first,
-        .count = part->count,
-        .link = {take, give, share, ranks},
-    };
-    return vkf__model_load_part(context, desc, &layers, out_model);
+    const vkf_layer_part layers = {part->first, part->count, {take, give, share, ranks}, {0}};
+    vkf_model_desc of_part = *desc;
+    of_part.part = &layers;
+    return vkf_model_load(context, &of_part, out_model);
 }
 
 // ---- texts

@@ -5,7 +5,6 @@
 #ifndef VKF_PROGRAM_RUN_RANKS_H
 #define VKF_PROGRAM_RUN_RANKS_H
 
-#include "model/load/model.h"
 #include "ranks/layer_cut.h"
 #include "run/run_state.h"
 

@@ -5,7 +5,6 @@
 
 #include "command/commands.h"
 #include "command/session_context.h"
-#include "model/generate/generation.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
 #include "ranks/ranked.h"
@@ -18,8 +17,7 @@ typedef struct ranked_batch {
     bool under_way;
     uint32_t *prompt_lengths, *new_lengths; // (batch)
     int32_t *prompt_ids, *new_ids;          // (batch, max_source_len), (batch, max_len - 1)
-    vkf_generate_args args;
-    vkf__generation generation;
+    vkf_generation *generation;
 } ranked_batch;
 
 typedef struct ranked_lines {
@@ -75,7 +73,7 @@ static bool begin(ranked_lines *r, ranked_batch *b)
         return false;
     r->no_more = !share_rows(r, b);
     b->under_way = b->lines->row_count > 0;
-    b->args = (vkf_generate_args){
+    const vkf_generate_args args = {
         .batch = b->lines->row_count,
         .prompt_ids = b->prompt_ids,
         .prompt_lengths = b->prompt_lengths,
@@ -83,15 +81,14 @@ static bool begin(ranked_lines *r, ranked_batch *b)
         .out_ids = b->new_ids,
         .out_lengths = b->new_lengths,
     };
-    b->generation = (vkf__generation){.session = b->lines->session, .args = &b->args};
-    return !b->under_way || check(vkf__generation_begin(&b->generation));
+    return !b->under_way || check(vkf_generation_begin(b->lines->session, &args, &b->generation));
 }
 
 // The row of a batch begins with the token that the decoder begins with.
 static void keep(ranked_lines *r, const ranked_batch *b)
 {
     const size_t most = r->state.max_len;
-    for (uint32_t row = 0; row < b->args.batch; row++) {
+    for (uint32_t row = 0; row < b->lines->row_count; row++) {
         int32_t *ids = b->lines->target_ids + row * most;
         const uint32_t count = b->new_lengths[row];
         ids[0] = r->state.config.bos_id;
@@ -103,12 +100,11 @@ static void keep(ranked_lines *r, const ranked_batch *b)
 
 static bool take_turn(ranked_lines *r, ranked_batch *b)
 {
-    if (!check(vkf__generation_turn(&b->generation, &b->under_way)))
+    if (!check(vkf_generation_turn(b->generation, &b->under_way)))
         return false;
     if (b->under_way)
         return true;
-    vkf__generation_give(&b->generation);
-    vkf__generation_end(&b->generation);
+    vkf_generation_destroy(&b->generation);
     keep(r, b);
     return true;
 }
@@ -188,6 +184,7 @@ static bool run(ranked_lines *r)
 static void release(ranked_lines *r)
 {
     for (uint32_t i = 0; r->batches && i < r->ranks.batches; i++) {
+        vkf_generation_destroy(&r->batches[i].generation);
         free(r->batches[i].prompt_lengths);
         free(r->batches[i].new_lengths);
         free(r->batches[i].prompt_ids);

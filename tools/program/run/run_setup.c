@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "command/session_context.h"
-#include "model/load/model_directory.h"
 #include "output/progress.h"
 #include "run/run_state.h"
 #include "system/terminal.h"
@@ -54,17 +53,27 @@ static bool check_model(run_state *state)
 
 bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config *out_config)
 {
-    vkf__host host;
-    vkf__model_source source;
-    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_ERROR) != VKF_OK)
-        return false;
-    vkf_status status = vkf__model_directory_load(&host, options->model_directory, &source);
+    const vkf_inspection_desc desc = {
+        .directory = options->model_directory,
+        .message = vkf_message_log_receive,
+        .message_user = options->common.messages,
+        .min_severity = VKF_SEVERITY_ERROR,
+    };
+    vkf_inspection *inspection = NULL;
+    vkf_inspection_info info;
+    vkf_status status = vkf_inspection_create(&desc, &inspection);
+    vkf_inspection_get_info(inspection, &info);
+    vkf_inspection_get_config(inspection, out_config);
+    const bool family = status == VKF_OK && info.model_type;
+    if (status == VKF_OK)
+        status = info.supported;
+    vkf_inspection_destroy(&inspection);
     if (status != VKF_OK) {
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
         return false;
     }
-    const vkf_model_config *config = &source.config;
-    bool headless = config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE;
+    const vkf_model_config *config = out_config;
+    bool headless = config->kind == VKF_MODEL_ENCODER && info.asked_head == VKF_HEAD_NONE;
     if (headless && !options->attention.path) {
         vkf_print_error(
             "'%s' has no head that says something of a text; vkformer embed runs it, and --attention draws it",
@@ -73,9 +82,8 @@ bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config 
     }
     *out_way = headless                            ? RUN_ENCODER
                : config->kind == VKF_MODEL_ENCODER ? RUN_PREDICTION
-               : source.family                     ? RUN_GENERATION
+               : family                            ? RUN_GENERATION
                                                    : RUN_SEQ2SEQ;
-    *out_config = *config;
     return true;
 }
 

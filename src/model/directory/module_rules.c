@@ -1,27 +1,27 @@
 // The table from labels of dispatches to what they compute.
-#include "dump/dump_rules.h"
+#include "model/directory/module_rules.h"
 
 #include <string.h>
 
 #include "model/family/family.h"
 
 #define OF_LAYER(kind_, field) \
-    .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_LAYER, .weight_count = 1, .weights = {VKF_DUMP_LAYER(field)}
+    .kind = VKF_MODULE_##kind_, .scope = VKF_MODULE_OF_LAYER, .weight_count = 1, .weights = {VKF_MODULE_LAYER(field)}
 #define OF_STACK(kind_, field) \
-    .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_STACK, .weight_count = 1, .weights = {VKF_DUMP_STACK(field)}
+    .kind = VKF_MODULE_##kind_, .scope = VKF_MODULE_OF_STACK, .weight_count = 1, .weights = {VKF_MODULE_STACK(field)}
 #define OF_MODEL(kind_, field) \
-    .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_MODEL, .weight_count = 1, .weights = {VKF_DUMP_MODEL(field)}
-#define LAYER_ITSELF(kind_) .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_LAYER
-#define MODEL_ITSELF(kind_) .kind = VKF_DUMP_##kind_, .scope = VKF_DUMP_OF_MODEL
+    .kind = VKF_MODULE_##kind_, .scope = VKF_MODULE_OF_MODEL, .weight_count = 1, .weights = {VKF_MODULE_MODEL(field)}
+#define LAYER_ITSELF(kind_) .kind = VKF_MODULE_##kind_, .scope = VKF_MODULE_OF_LAYER
+#define MODEL_ITSELF(kind_) .kind = VKF_MODULE_##kind_, .scope = VKF_MODULE_OF_MODEL
 
-static const vkf_dump_rule rules[] = {
+static const vkf__module_rule rules[] = {
     {.label = "self_attn.q_proj", OF_LAYER(OUTPUT, self.q_weight)},
     {.label = "self_attn.k_proj", OF_LAYER(OUTPUT, self.k_weight)},
     {.label = "self_attn.v_proj", OF_LAYER(OUTPUT, self.v_weight)},
     {.label = "self_attn.qkv_proj",
      LAYER_ITSELF(OUTPUT),
      .weight_count = 3,
-     .weights = {VKF_DUMP_LAYER(self.q_weight), VKF_DUMP_LAYER(self.k_weight), VKF_DUMP_LAYER(self.v_weight)}},
+     .weights = {VKF_MODULE_LAYER(self.q_weight), VKF_MODULE_LAYER(self.k_weight), VKF_MODULE_LAYER(self.v_weight)}},
     {.label = "self_attn.attention", OF_LAYER(ATTENTION, self.out_weight)},
     {.label = "self_attn.context", OF_LAYER(CONTEXT, self.out_weight)},
     {.label = "self_attn.out_proj", LAYER_ITSELF(STREAM)},
@@ -37,11 +37,11 @@ static const vkf_dump_rule rules[] = {
     {.label = "gate_linear1",
      LAYER_ITSELF(OUTPUT),
      .weight_count = 2,
-     .weights = {VKF_DUMP_LAYER(gate.weight), VKF_DUMP_LAYER(feed_forward.weight1)}},
+     .weights = {VKF_MODULE_LAYER(gate.weight), VKF_MODULE_LAYER(feed_forward.weight1)}},
     {.label = "gate_linear", OF_LAYER(OUTPUT, gate.weight)},
     {.label = "linear1", OF_LAYER(EXPANDED, feed_forward.weight1)},
     {.label = "gate", OF_LAYER(INPUT, feed_forward.weight2)},
-    {.label = "linear2", LAYER_ITSELF(STREAM), .block = VKF_DUMP_LAST_BLOCK},
+    {.label = "linear2", LAYER_ITSELF(STREAM), .block = VKF_MODULE_LAST_BLOCK},
     {.label = "logit_hidden", LAYER_ITSELF(ENTRY)},
     {.label = "embed", MODEL_ITSELF(WORDS)},
     {.label = "embed_types", OF_MODEL(OUTPUT, token_types)},
@@ -79,10 +79,10 @@ static const vkf_dump_rule rules[] = {
     {.label = "top", MODEL_ITSELF(UNNAMED)},
 };
 
-const vkf_dump_rule *vkf_dump_rule_of(const char *label, bool in_layer)
+const vkf__module_rule *vkf__module_rule_of(const char *label, bool in_layer)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (strcmp(rules[i].label, label) == 0 && (rules[i].scope == VKF_DUMP_OF_LAYER) == in_layer)
+        if (strcmp(rules[i].label, label) == 0 && (rules[i].scope == VKF_MODULE_OF_LAYER) == in_layer)
             return &rules[i];
     return NULL;
 }

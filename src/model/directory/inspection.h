@@ -18,16 +18,19 @@ typedef struct vkf__inspection {
     // weights. Otherwise the reason; a message was logged.
     vkf_status supported;
     // The rest is filled where the model is supported.
+    char *model_type;                // of config.json; NULL: the project's own form
     vkf__model_source source;        // its checkpoint is the one above
+    vkf_head asked_head;             // that config.json asks for
+    bool embeds;                     // by its modules.json
     vkf__sentence_settings settings; // of an ENCODER
-    vkf__weight_resolution found;    // what the model reads; its slots have no targets
+    vkf__weight_resolution found;    // what the model reads
     const char **unused;             // names of tensors that the model does not read, owned by the checkpoint
     size_t unused_count;
 } vkf__inspection;
 
-// adapter_directory may be NULL. Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free.
-// Statuses: those of vkf__checkpoint_open() and of vkf__model_place_find(), which finds the weights. Others go to
-// `supported`.
+// adapter_directory may be NULL. The inspection must not move afterwards: see vkf__weights_list(). Ownership:
+// vkf__inspection_free() afterwards; on failure there is nothing to free. Statuses: those of vkf__checkpoint_open() and
+// of vkf__model_place_find(), which finds the weights. Others go to `supported`.
 VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
                                              const char *adapter_directory, vkf__inspection *out_inspection);
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);

@@ -1,8 +1,9 @@
 // Opens a model directory as loading does, and counts and matches its tensors.
-#include "model/load/inspection.h"
+#include "model/directory/inspection.h"
 
 #include <stdlib.h>
 
+#include "io/json_file.h"
 #include "io/path.h"
 #include "model/load/adapter_merge.h"
 #include "model/load/model_directory.h"
@@ -88,26 +89,44 @@ fail:
     return status;
 }
 
+static vkf_status read_type(const vkf__host *host, vkf__inspection *inspection)
+{
+    vkf_status status = VKF_OK;
+    const char *type = NULL;
+    char *path = NULL;
+    json_t *root = NULL;
+    VKF_TRY(vkf__path_join(host, inspection->place.transformer, "config.json", &path));
+    VKF_TRY(vkf__json_load(host, path, &root));
+    VKF_TRY(vkf__json_string(host, path, root, "model_type", &type));
+    VKF_STRDUP(host, inspection->model_type, type);
+fail:
+    json_decref(root);
+    vkf__free(host, path);
+    return status;
+}
+
 // Takes the steps of loading up to the point where a device is needed. Without weights the configuration alone tells.
 static vkf_status resolve(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf__model_source *source = &inspection->source;
+    vkf__sentence_list list = {0};
     VKF_RETURN_IF_ERROR(vkf__model_place_load(host, &inspection->place, source));
+    inspection->asked_head = source->config.head;
+    if (source->family)
+        VKF_RETURN_IF_ERROR(read_type(host, inspection));
     if (inspection->place.adapter)
         VKF_RETURN_IF_ERROR(vkf__adapter_open(host, inspection->place.adapter, &source->adapter));
     source->checkpoint = inspection->checkpoint;
     if (inspection->checkpoint)
         VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, inspection->place.modules, source));
-    if (vkf__facts_of(&source->config)->pools)
+    if (vkf__facts_of(&source->config)->pools) {
         VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, inspection->place.modules, &inspection->settings));
+        VKF_RETURN_IF_ERROR(vkf__sentence_list_load(host, inspection->place.modules, &list));
+        inspection->embeds = list.embeds;
+    }
     if (inspection->checkpoint)
         vkf__source_settle(host, source);
-    VKF_RETURN_IF_ERROR(vkf__weights_resolve(host, source, &inspection->found));
-    for (size_t i = 0; i < inspection->found.count; i++) {
-        inspection->found.slots[i].target = NULL; // it points into this inspection, which is copied to the caller
-        inspection->found.slots[i].layer = NULL;
-    }
-    return VKF_OK;
+    return vkf__weights_resolve(host, source, &inspection->found);
 }
 
 // The parameters that the configuration asks for. A second slot of the same tensor has none of its own.
@@ -140,20 +159,20 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, cons
                               vkf__inspection *out_inspection)
 {
     vkf_status status = VKF_OK;
-    vkf__inspection inspection = {0};
-    VKF_TRY(vkf__model_place_find(host, directory, adapter_directory, &inspection.place));
-    VKF_TRY(open_weights(host, &inspection));
-    inspection.supported = resolve(host, &inspection);
-    if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // this says nothing about the model
-        VKF_TRY(inspection.supported);
-    if (inspection.supported == VKF_OK && inspection.checkpoint)
-        VKF_TRY(match_tensors(host, &inspection));
-    else if (inspection.supported == VKF_OK)
-        inspection.parameter_count = count_slots(&inspection.found);
-    *out_inspection = inspection;
-    inspection = (vkf__inspection){0};
+    vkf__inspection *inspection = out_inspection;
+    *inspection = (vkf__inspection){0};
+    VKF_TRY(vkf__model_place_find(host, directory, adapter_directory, &inspection->place));
+    VKF_TRY(open_weights(host, inspection));
+    inspection->supported = resolve(host, inspection);
+    if (inspection->supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // this says nothing about the model
+        VKF_TRY(inspection->supported);
+    if (inspection->supported == VKF_OK && inspection->checkpoint)
+        VKF_TRY(match_tensors(host, inspection));
+    else if (inspection->supported == VKF_OK)
+        inspection->parameter_count = count_slots(&inspection->found);
+    return VKF_OK;
 fail:
-    vkf__inspection_free(host, &inspection);
+    vkf__inspection_free(host, inspection);
     return status;
 }
 
@@ -166,5 +185,6 @@ void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
     vkf__sentence_settings_free(host, &inspection->settings);
     vkf__weight_resolution_free(host, &inspection->found);
     vkf__free(host, inspection->unused);
+    vkf__free(host, inspection->model_type);
     *inspection = (vkf__inspection){0};
 }
