@@ -176,9 +176,17 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, 
 // several, as of queries, keys and values, is several here, of one name, which lives as long as the trainer.
 typedef struct vkf_train_parameter {
     const char *name;
-    uint64_t count; // elements
+    uint64_t count;   // elements
+    vkf_tensor value; // on the device, f32, in a buffer of the model's or of the adapter's; to be changed between steps
 } vkf_train_parameter;
 VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter);
+
+typedef struct vkf_trainer_info {
+    uint64_t parameter_count; // elements of all parameters, an adapter's among them
+    uint64_t trained_count;   // and of those that are trained
+    uint64_t weights_bytes;   // of the model's weights on the device, which vkf_trainer_plan() leaves out
+} vkf_trainer_info;
+VKF_INLINE void vkf_trainer_get_info(const vkf_trainer *trainer, vkf_trainer_info *out_info);
 
 // The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many
 // elements as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
@@ -208,6 +216,26 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer,
 VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory);
 // Steps so far.
 VKF_API uint64_t vkf_trainer_steps(const vkf_trainer *trainer);
+
+// A checkpoint has this file, which nothing else has.
+#define VKF_CHECKPOINT_FILE "training.safetensors"
+
+// What a training has come to, as its checkpoints keep it.
+typedef struct vkf_train_progress {
+    uint64_t steps;     // as vkf_trainer_steps()
+    uint64_t skipped;   // steps whose gradients were not finite, which `steps` does not count
+    uint64_t batches;   // of both
+    uint64_t best_step; // as vkf_trainer_set_best() was told; 0: it was not
+    double best_loss;
+} vkf_train_progress;
+VKF_INLINE void vkf_trainer_get_progress(const vkf_trainer *trainer, vkf_train_progress *out_progress);
+// Keeps which step gave the best model so far, and its loss of held-out examples. The caller looks at these and judges;
+// the trainer only says it in its checkpoints, and vkf_trainer_resume() takes it from one.
+VKF_API void vkf_trainer_set_best(vkf_trainer *trainer, uint64_t step, double loss);
+// The progress of a checkpoint, without its model or a trainer. Statuses: INVALID_ARGUMENT, FILE, FORMAT (the directory
+// is no checkpoint, or a broken one), OUT_OF_HOST_MEMORY.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_train_progress_read(vkf_context *context, const char *directory,
+                                                             vkf_train_progress *out_progress);
 
 #ifdef __cplusplus
 }

@@ -6,33 +6,12 @@
 #include <stdio.h>
 
 #include "base/edit_distance.h"
+#include "base/name_match.h"
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/family/weight_names.h"
 
 #define NEAR_NAMES 3
-
-bool vkf__name_matches(const char *pattern, const char *name)
-{
-    const char *star = NULL, *from = NULL;
-    while (*name) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = name;
-        } else if (*pattern == '?' || *pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star + 1;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
 
 // Bytes [begin, end) of buffer `buffer` of weights, and where those of their gradients begin.
 typedef struct stretch {

@@ -37,9 +37,6 @@ typedef struct vkf__parameters {
     vkf_buffer *stand_ins; // of vkf__parameters_shape(): all those buffers
 } vkf__parameters;
 
-// Whether a name is of a pattern: * stands for any bytes, ? for one.
-bool vkf__name_matches(const char *pattern, const char *name);
-
 // `patterns` say by their names which parameters train; NULL: all. `moments` is 0, 1 or 2. Gradients and moments are
 // zeros. Statuses: INVALID_ARGUMENT (the model is not trainable, or nothing has a pattern's name: the message says
 // which are near), TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.

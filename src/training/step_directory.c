@@ -183,7 +183,7 @@ vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__lora *adapter, cons
     VKF_TRY(vkf__new_directory_open(host, path, &directory));
     VKF_TRY(adapter ? vkf__lora_save(adapter, directory.temporary) : write_model(model, directory.temporary));
     if (parameters) {
-        VKF_TRY(vkf__path_join(host, directory.temporary, VKF_TRAIN_STATE_FILE, &file));
+        VKF_TRY(vkf__path_join(host, directory.temporary, VKF_CHECKPOINT_FILE, &file));
         VKF_TRY(vkf__checkpoint_save_state(parameters, state, file));
     }
     status = vkf__new_directory_commit(&directory);
@@ -196,7 +196,7 @@ fail:
 bool vkf__training_is_there(const char *root, const char *name)
 {
     char path[PATH_BYTES];
-    const int bytes = snprintf(path, sizeof path, "%s/%s/" VKF_TRAIN_STATE_FILE, root, name);
+    const int bytes = snprintf(path, sizeof path, "%s/%s/" VKF_CHECKPOINT_FILE, root, name);
     return bytes < (int)sizeof path && vkf__file_exists(path);
 }
 

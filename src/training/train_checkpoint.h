@@ -40,10 +40,8 @@ VKF_MUST_CHECK vkf_status vkf__checkpoint_load_state(const vkf__parameters *para
 VKF_MUST_CHECK vkf_status vkf__checkpoint_read_state(const vkf__host *host, const char *directory,
                                                      vkf__train_state *out_state);
 
-#define VKF_TRAIN_STATE_FILE "training.safetensors"
-
 // Makes the directory `path`, which is not there or empty: the model's own directory once more, as far as a model needs
-// it, with the trained weights, or the adapter alone where `adapter` is not NULL; and VKF_TRAIN_STATE_FILE where
+// it, with the trained weights, or the adapter alone where `adapter` is not NULL; and VKF_CHECKPOINT_FILE where
 // `parameters` is not NULL.
 VKF_MUST_CHECK vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__lora *adapter,
                                                const vkf__parameters *parameters, const vkf__train_state *state,

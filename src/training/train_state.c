@@ -305,7 +305,7 @@ vkf_status vkf__checkpoint_read_state(const vkf__host *host, const char *directo
     uint64_t counters[COUNTER_COUNT];
     vkf__tensor_file *file = NULL;
     char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, VKF_TRAIN_STATE_FILE, &path));
+    VKF_TRY(vkf__path_join(host, directory, VKF_CHECKPOINT_FILE, &path));
     VKF_TRY(vkf__safetensors_open(host, path, &file));
     VKF_TRY(read_counters(host, file, counters));
     *out_state = state_of(counters);

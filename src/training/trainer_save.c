@@ -85,7 +85,7 @@ vkf_status vkf__trainer_resume(vkf_trainer *t, const char *directory)
     vkf__train_state state = {.settings = settings_of(t)};
     char *path = NULL;
     VKF_TRY(hash_base(t, &state.base));
-    VKF_TRY(vkf__path_join(host, directory, VKF_TRAIN_STATE_FILE, &path));
+    VKF_TRY(vkf__path_join(host, directory, VKF_CHECKPOINT_FILE, &path));
     VKF_TRY(load(t, directory, path, true, &state));
     VKF_TRY(load(t, directory, path, false, &state));
     if (!vkf__trainer_scales(t) || state.loss_scale == NO_SCALE)

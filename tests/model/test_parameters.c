@@ -206,22 +206,6 @@ static void test_a_plain_model_has_no_parameters(void **state)
     vkf_model_destroy(&model);
 }
 
-static void test_name_patterns(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *pattern, *name;
-        bool matches;
-    } cases[] = {
-        {"a", "a", true},       {"a", "ab", false},       {"ab", "a", false},         {"*", "", true},
-        {"?", "", false},       {"a*", "a", true},        {"*b", "aab", true},        {"a*b*c", "a1b2b3c", true},
-        {"a*b", "a1bc", false}, {"*.?.w", "h.1.w", true}, {"*.?.w", "h.12.w", false}, {"", "", true},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (vkf__name_matches(cases[i].pattern, cases[i].name) != cases[i].matches)
-            fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,7 +216,6 @@ int main(void)
         cmocka_unit_test(test_ranges_fit_what_a_device_binds),
         cmocka_unit_test(test_a_plan_needs_no_weights),
         cmocka_unit_test(test_a_plain_model_has_no_parameters),
-        cmocka_unit_test(test_name_patterns),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -78,7 +78,7 @@ static size_t check_steps(const char *root)
             continue;
         const uint64_t step = strtoull(name + 5, NULL, 10);
         (void)snprintf(path, sizeof path, "%s/%s", root, name);
-        if (!is_file_of(path, "model.safetensors", step) || !is_file_of(path, VKF_TRAIN_STATE_FILE, step))
+        if (!is_file_of(path, "model.safetensors", step) || !is_file_of(path, VKF_CHECKPOINT_FILE, step))
             fail_msg("%s is not whole", path);
         count++;
     }

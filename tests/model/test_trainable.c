@@ -484,7 +484,7 @@ static void test_failures_of_host_memory_leave_nothing(void **state)
     size_t failures = 0;
     vkf_test_directory_make(&directory);
     join(saved, directory.path, "saved");
-    (void)snprintf(file, sizeof file, "%s/" VKF_TRAIN_STATE_FILE, saved);
+    (void)snprintf(file, sizeof file, "%s/" VKF_CHECKPOINT_FILE, saved);
     for (size_t at = 1; status != VKF_OK; at += vkf_test_all() ? 1 : 1 + at / 16, failures++) {
         counting_allocator memory = {.fail_call = at};
         vkf__parameters p = {0};

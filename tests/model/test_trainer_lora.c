@@ -174,6 +174,7 @@ static void test_only_the_adapter_changes(void **state)
 {
     vkf_test_trained t;
     vkf_train_parameter parameter;
+    vkf_trainer_info info;
     size_t count, frozen = 0, changed = 0;
     vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &adapted);
     float *before = vkf_test_trained_read(&t, &count);
@@ -187,6 +188,10 @@ static void test_only_the_adapter_changes(void **state)
     for (size_t i = frozen; i < count; i++)
         changed += before[i] != after[i];
     assert_true(changed > (count - frozen) * 9 / 10);
+    vkf_trainer_get_info(t.trainer, &info);
+    assert_int_equal(info.parameter_count, count);
+    assert_int_equal(info.trained_count, count - frozen);
+    assert_in_range(info.weights_bytes, frozen * sizeof *before, 2 * frozen * sizeof *before);
     assert_true(vkf_trainer_parameter(t.trainer, 0, &parameter));
     assert_string_equal(parameter.name, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     free(before);

@@ -150,7 +150,7 @@ static void check_refusals(vkf_test_gpu *gpu, const tested *of)
     (void)vkf_test_trained_step(&t, 1);
     (void)vkf_test_trained_step(&control, 1);
     refuse_all(&t, saved, of->weights);
-    refuse_all(&t, saved, VKF_TRAIN_STATE_FILE);
+    refuse_all(&t, saved, VKF_CHECKPOINT_FILE);
     (void)vkf_test_trained_step(&t, STEPS);
     (void)vkf_test_trained_step(&control, STEPS);
     vkf_test_everything a = vkf_test_trained_everything(&t), b = vkf_test_trained_everything(&control);
@@ -209,7 +209,7 @@ static void test_a_checkpoint_of_an_adapter_is_small(void **state)
     assert_non_null(listing);
     for (const char *name; (name = vkf__listing_next(listing)); count++)
         assert_true(strcmp(name, VKF_ADAPTER_CONFIG) == 0 || strcmp(name, VKF_ADAPTER_WEIGHTS) == 0 ||
-                    strcmp(name, VKF_TRAIN_STATE_FILE) == 0);
+                    strcmp(name, VKF_CHECKPOINT_FILE) == 0);
     vkf__listing_close(listing);
     assert_int_equal(count, 3);
     (void)snprintf(path, sizeof path, "%s/" VKF_ADAPTER_CONFIG, saved);
@@ -225,6 +225,50 @@ static void test_a_checkpoint_of_an_adapter_is_small(void **state)
     vkf_test_directory_remove(&directory);
 }
 
+static void expect_progress(const vkf_train_progress *progress, uint64_t best_step, double best_loss)
+{
+    assert_int_equal(progress->steps, 3);
+    assert_int_equal(progress->batches, 3);
+    assert_int_equal(progress->skipped, 0);
+    assert_int_equal(progress->best_step, best_step);
+    assert_true(progress->best_loss == best_loss);
+}
+
+// A checkpoint has what its trainer was told, and whoever goes on from it, or reads it alone, has it, too.
+static void test_a_checkpoint_has_the_progress(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_directory directory;
+    vkf_test_trained t;
+    vkf_train_progress progress = {.steps = 7};
+    char saved[512];
+    vkf_test_directory_make(&directory);
+    (void)snprintf(saved, sizeof saved, "%s/saved", directory.path);
+    vkf_test_trained_open(&t, gpu, DEMO, &whole_model.desc);
+    (void)vkf_test_trained_step(&t, 3);
+    vkf_trainer_set_best(t.trainer, 2, 0.1);
+    vkf_test_must(gpu, vkf_trainer_save(t.trainer, saved));
+    vkf_trainer_set_best(t.trainer, 3, -0.5);
+    vkf_trainer_get_progress(t.trainer, &progress);
+    expect_progress(&progress, 3, -0.5);
+    vkf_test_must(gpu, vkf_trainer_resume(t.trainer, saved));
+    vkf_trainer_get_progress(t.trainer, &progress);
+    expect_progress(&progress, 2, 0.1);
+    progress = (vkf_train_progress){0};
+    vkf_test_must(gpu, vkf_train_progress_read(gpu->context, saved, &progress));
+    expect_progress(&progress, 2, 0.1);
+    vkf_test_expect(gpu, vkf_train_progress_read(gpu->context, DEMO, &progress), VKF_ERROR_FILE, VKF_CHECKPOINT_FILE);
+    expect_progress(&progress, 2, 0.1); // untouched
+    (void)snprintf(saved, sizeof saved, "%s/saved/" VKF_CHECKPOINT_FILE, directory.path);
+    write_file(saved, "{}", 2);
+    *strrchr(saved, '/') = '\0';
+    vkf_test_expect(gpu, vkf_train_progress_read(gpu->context, saved, &progress), VKF_ERROR_FORMAT,
+                    VKF_CHECKPOINT_FILE);
+    vkf_test_trained_close(&t);
+    vkf__directory_remove_unheld(directory.path, "saved");
+    vkf_test_directory_remove(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_adapter_changes_nothing),
         cmocka_unit_test(test_an_adapter_of_another_base_is_refused),
         cmocka_unit_test(test_a_checkpoint_of_an_adapter_is_small),
+        cmocka_unit_test(test_a_checkpoint_has_the_progress),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/directories.h"
+#include "base/name_match.h"
 #include "support/compare.h"
 #include "support/pretrained.h"
 #include "support/trained.h"
@@ -81,13 +82,12 @@ static double gradient_of(vkf_test_trained *t, float max_norm, double *out_gradi
     return norm;
 }
 
-static const vkf_tensor *only_value(const vkf_test_trained *t)
+static vkf_tensor only_value(const vkf_test_trained *t)
 {
-    const vkf__parameters *p = &t->trainer->parameters;
-    size_t at = 0;
-    while (!vkf__present(&p->items[at].gradient))
-        at++;
-    return &p->items[at].value;
+    vkf_train_parameter only;
+    assert_true(vkf_trainer_parameter(t->trainer, 0, &only));
+    assert_false(vkf_trainer_parameter(t->trainer, 1, &only));
+    return only.value;
 }
 
 static void check_formula(vkf_test_gpu *gpu, const formula *f)
@@ -101,8 +101,8 @@ static void check_formula(vkf_test_gpu *gpu, const formula *f)
     desc.trained = one_norm;
     desc.trained_count = 1;
     vkf_test_trained_open(&t, gpu, vkf_test_pretrained("llama"), &desc);
-    const vkf_tensor *tensor = only_value(&t);
-    vkf_test_must(gpu, vkf_buffer_read(tensor->buffer, tensor->offset_bytes, values, sizeof values));
+    const vkf_tensor tensor = only_value(&t);
+    vkf_test_must(gpu, vkf_buffer_read(tensor.buffer, tensor.offset_bytes, values, sizeof values));
     for (size_t i = 0; i < COUNT; i++)
         value[i] = values[i];
     for (int step = 1; step <= STEPS; step++) {
@@ -117,7 +117,7 @@ static void check_formula(vkf_test_gpu *gpu, const formula *f)
         assert_int_equal(result.step, step);
         for (size_t i = 0; i < COUNT; i++)
             wanted[i] = (float)value[i];
-        vkf_test_must(gpu, vkf_buffer_read(tensor->buffer, tensor->offset_bytes, values, sizeof values));
+        vkf_test_must(gpu, vkf_buffer_read(tensor.buffer, tensor.offset_bytes, values, sizeof values));
         assert_close(values, wanted, COUNT, 2e-6, 2e-6, f->name);
     }
     vkf_test_trained_close(&t);
@@ -359,8 +359,8 @@ static void test_a_parameter_that_is_not_finite_is_named(void **state)
     vkf_test_trained t;
     vkf_train_result result;
     vkf_test_trained_open(&t, vkf_test_gpu_of(state), vkf_test_pretrained("llama"), &desc);
-    const vkf_tensor *value = only_value(&t);
-    vkf_test_must(t.gpu, vkf_buffer_write(value->buffer, value->offset_bytes + 8, &nan_value, sizeof nan_value));
+    const vkf_tensor value = only_value(&t);
+    vkf_test_must(t.gpu, vkf_buffer_write(value.buffer, value.offset_bytes + 8, &nan_value, sizeof nan_value));
     vkf_test_expect(t.gpu, vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE, "in step 1");
     assert_non_null(strstr(t.gpu->last_error, "the parameter model.norm.weight"));
     assert_int_equal(vkf_trainer_evaluate(t.trainer, &t.batch, &result), VKF_ERROR_NOT_FINITE);

@@ -27,7 +27,7 @@ vkf_trainer *valid_vkf_trainer(const char *function)
 const char *valid_checkpoint(const char *function)
 {
     static char path[sizeof VKF_TEST_BINARY_DIR + 64];
-    const bool made = is(function, "vkf_trainer_resume");
+    const bool made = is(function, "vkf_trainer_resume") || is(function, "vkf_train_progress_read");
     if (!made)
         remove_checkpoint(false);
     (void)snprintf(path, sizeof path, VKF_TEST_BINARY_DIR "/%s", checkpoint_name(made));

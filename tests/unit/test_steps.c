@@ -14,7 +14,7 @@ static void make(scratch_directory *scratch, const char *name)
 {
     char file[128];
     assert_int_equal(vkf__directory_make(scratch_path(scratch, name), 0777), 0);
-    (void)snprintf(file, sizeof file, "%s/" VKF_TRAIN_STATE_FILE, name);
+    (void)snprintf(file, sizeof file, "%s/" VKF_CHECKPOINT_FILE, name);
     scratch_write(scratch, file, "x", 1);
 }
 

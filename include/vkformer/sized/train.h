@@ -59,6 +59,28 @@ VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index
     return vkf_trainer_parameter_sized(trainer, index, out_parameter, sizeof *out_parameter);
 }
 
+VKF_API void vkf_trainer_get_info_sized(const vkf_trainer *trainer, vkf_trainer_info *out_info, size_t info_bytes);
+VKF_INLINE void vkf_trainer_get_info(const vkf_trainer *trainer, vkf_trainer_info *out_info)
+{
+    vkf_trainer_get_info_sized(trainer, out_info, sizeof *out_info);
+}
+
+VKF_API void vkf_trainer_get_progress_sized(const vkf_trainer *trainer, vkf_train_progress *out_progress,
+                                            size_t progress_bytes);
+VKF_INLINE void vkf_trainer_get_progress(const vkf_trainer *trainer, vkf_train_progress *out_progress)
+{
+    vkf_trainer_get_progress_sized(trainer, out_progress, sizeof *out_progress);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_train_progress_read_sized(vkf_context *context, const char *directory,
+                                                                vkf_train_progress *out_progress,
+                                                                size_t progress_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_train_progress_read(vkf_context *context, const char *directory,
+                                                             vkf_train_progress *out_progress)
+{
+    return vkf_train_progress_read_sized(context, directory, out_progress, sizeof *out_progress);
+}
+
 #ifdef __cplusplus
 }
 #endif

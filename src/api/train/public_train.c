@@ -195,7 +195,7 @@ bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf
     const vkf__parameter *item = trainer && out_parameter ? parameter_at(trainer, index) : NULL;
     if (!item)
         return false;
-    const vkf_train_parameter found = {item->name, item->gradient.size_bytes / sizeof(float)};
+    const vkf_train_parameter found = {item->name, item->gradient.size_bytes / sizeof(float), item->value};
     return vkf__give_sized(out_parameter, parameter_bytes, &found, sizeof found);
 }
 
@@ -215,9 +215,67 @@ vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batc
     return vkf__trainer_gradient(trainer, batch, parameter, out_gradient);
 }
 
+void vkf_trainer_get_info_sized(const vkf_trainer *trainer, vkf_trainer_info *out_info, size_t info_bytes)
+{
+    vkf_trainer_info info = {0};
+    if (!trainer || !out_info)
+        return;
+    for (size_t i = 0; i < trainer->parameters.count; i++) {
+        info.parameter_count += vkf__span_of(&trainer->parameters.items[i].value).size_bytes / sizeof(float);
+        info.trained_count += trainer->parameters.items[i].gradient.size_bytes / sizeof(float);
+    }
+    for (size_t i = 0; i < trainer->model->weights.buffer_count; i++)
+        info.weights_bytes += vkf_buffer_size(trainer->model->weights.buffers[i]);
+    (void)vkf__give_sized(out_info, info_bytes, &info, sizeof info);
+}
+
 uint64_t vkf_trainer_steps(const vkf_trainer *trainer)
 {
     return trainer ? trainer->state.step : 0;
+}
+
+static vkf_train_progress progress_of(const vkf__train_state *state)
+{
+    return (vkf_train_progress){
+        .steps = state->step,
+        .skipped = state->skipped,
+        .batches = state->examples,
+        .best_step = state->best_step,
+        .best_loss = state->best,
+    };
+}
+
+void vkf_trainer_get_progress_sized(const vkf_trainer *trainer, vkf_train_progress *out_progress, size_t progress_bytes)
+{
+    if (!trainer || !out_progress)
+        return;
+    const vkf_train_progress progress = progress_of(&trainer->state);
+    (void)vkf__give_sized(out_progress, progress_bytes, &progress, sizeof progress);
+}
+
+void vkf_trainer_set_best(vkf_trainer *trainer, uint64_t step, double loss)
+{
+    if (!trainer)
+        return;
+    trainer->state.best_step = step;
+    trainer->state.best = loss;
+}
+
+vkf_status vkf_train_progress_read_sized(vkf_context *context, const char *directory, vkf_train_progress *out_progress,
+                                         size_t progress_bytes)
+{
+    if (!context || !directory || !out_progress)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf_status status = vkf__context_enter(context, "vkf_train_progress_read");
+    if (status != VKF_OK)
+        return status;
+    const vkf__host *host = &context->host;
+    vkf__train_state state;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(host, "vkf_train_progress_read", progress_bytes));
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_read_state(host, directory, &state));
+    const vkf_train_progress progress = progress_of(&state);
+    (void)vkf__give_sized(out_progress, progress_bytes, &progress, sizeof progress);
+    return VKF_OK;
 }
 
 vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory)

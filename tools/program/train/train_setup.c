@@ -1,4 +1,5 @@
 // Opens what a training run works with.
+#include "base/name_match.h"
 #include "command/model_path.h"
 #include "io/file.h"
 #include "io/path.h"
