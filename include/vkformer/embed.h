@@ -88,8 +88,14 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_decode(const vkf_embedder *embedd
 // ("[CLS]" or "<s>", "[MASK]" or "<mask>", and so on); -1 for one that does not exist.
 typedef struct vkf_special_tokens {
     int32_t cls_id, mask_id, unk_id, pad_id;
+    int32_t bos_id, eos_id; // before and behind a text; where there are none, BERT's cls_token and sep_token
 } vkf_special_tokens;
 VKF_INLINE void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens);
+// The same of a tokenizer without a model, by the files of the directory that it was loaded from. Statuses:
+// INVALID_ARGUMENT, FILE, FORMAT, OUT_OF_HOST_MEMORY.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_read_special_tokens(const vkf_tokenizer *tokenizer,
+                                                                       const char *directory,
+                                                                       vkf_special_tokens *out_tokens);
 
 // What a head says of one text.
 typedef struct vkf_prediction {

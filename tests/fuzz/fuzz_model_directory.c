@@ -362,6 +362,8 @@ static void read_tokenizer_config(const void *data, size_t size_bytes)
     check_token(&tokenizer, config.special.mask_id);
     check_token(&tokenizer, config.special.unk_id);
     check_token(&tokenizer, config.special.pad_id);
+    check_token(&tokenizer, config.special.bos_id);
+    check_token(&tokenizer, config.special.eos_id);
     vkf__tokenizer_free(&tokenizer);
     FUZZ_CHECK(recording.live == 0);
 }

@@ -23,6 +23,17 @@ VKF_INLINE void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vk
     vkf_embedder_get_special_tokens_sized(embedder, out_tokens, sizeof *out_tokens);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_read_special_tokens_sized(const vkf_tokenizer *tokenizer,
+                                                                          const char *directory,
+                                                                          vkf_special_tokens *out_tokens,
+                                                                          size_t tokens_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_read_special_tokens(const vkf_tokenizer *tokenizer,
+                                                                       const char *directory,
+                                                                       vkf_special_tokens *out_tokens)
+{
+    return vkf_tokenizer_read_special_tokens_sized(tokenizer, directory, out_tokens, sizeof *out_tokens);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_run_sized(vkf_embedder *embedder, const vkf_embed_args *args,
                                                          size_t args_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)

@@ -198,6 +198,18 @@ void vkf_embedder_get_special_tokens_sized(const vkf_embedder *embedder, vkf_spe
         (void)vkf__give_sized(out_tokens, tokens_bytes, &embedder->tokens.special, sizeof embedder->tokens.special);
 }
 
+vkf_status vkf_tokenizer_read_special_tokens_sized(const vkf_tokenizer *tokenizer, const char *directory,
+                                                   vkf_special_tokens *out_tokens, size_t tokens_bytes)
+{
+    if (!tokenizer || !directory || !out_tokens)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf__tokenizer_config config;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&tokenizer->host, "vkf_tokenizer_read_special_tokens", tokens_bytes));
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(&tokenizer->host, directory, &tokenizer->parts, &config));
+    (void)vkf__give_sized(out_tokens, tokens_bytes, &config.special, sizeof config.special);
+    return VKF_OK;
+}
+
 // Names the prompts that there are.
 static vkf_status fail_prompt(const vkf_embedder *embedder, const char *name)
 {

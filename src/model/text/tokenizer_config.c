@@ -6,16 +6,27 @@
 #include "io/json_file.h"
 #include "model/sentence/token_limit.h"
 
-// With BERT's and RoBERTa's names, in the order of vkf_special_tokens.
-static const vkf__named_token kinds[] = {
-    {"cls_token", {"[CLS]", "<s>"}},
-    {"mask_token", {"[MASK]", "<mask>"}},
-    {"unk_token", {"[UNK]", "<unk>"}},
-    {"pad_token", {"[PAD]", "<pad>"}},
+// A special token by its key in these files, and what it is usually called.
+typedef struct named_token {
+    const char *key;
+    const char *names[4]; // the rest NULL
+} named_token;
+
+enum { CLS, MASK, UNK, PAD, BOS, EOS, BERT_CLS, BERT_SEP, TOKEN_COUNT };
+
+// A tokenizer of BERT's kind has a first and a last token of its own, which serve for those of a text.
+static const named_token tokens[TOKEN_COUNT] = {
+    [CLS] = {"cls_token", {"[CLS]", "<s>"}},
+    [MASK] = {"mask_token", {"[MASK]", "<mask>"}},
+    [UNK] = {"unk_token", {"[UNK]", "<unk>"}},
+    [PAD] = {"pad_token", {"[PAD]", "<pad>"}},
+    [BOS] = {"bos_token", {"<s>", "<|endoftext|>", "<bos>", "<|begin_of_text|>"}},
+    [EOS] = {"eos_token", {"</s>", "<|endoftext|>", "<eos>", "<|end_of_text|>"}},
+    [BERT_CLS] = {"cls_token", {"[CLS]"}},
+    [BERT_SEP] = {"sep_token", {"[SEP]"}},
 };
 
-#define KINDS (sizeof kinds / sizeof kinds[0])
-#define NAMES (sizeof kinds[0].names / sizeof kinds[0].names[0])
+#define NAMES (sizeof tokens[0].names / sizeof tokens[0].names[0])
 
 // A token is given by its text, or by an object that contains it.
 static const char *text_of(const json_t *token)
@@ -31,7 +42,7 @@ static bool has_usual_names(const json_t *config)
 }
 
 static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config, const json_t *map,
-                          const vkf__named_token *token)
+                          const named_token *token)
 {
     const json_t *given = json_object_get(config, token->key);
     if (!given)
@@ -45,42 +56,36 @@ static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config,
     return id;
 }
 
-// *out_config is tokenizer_config.json, which the caller releases whether this succeeds or not.
-static vkf_status find_tokens(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
-                              const vkf__named_token *tokens, size_t count, int32_t *out_ids, json_t **out_config)
+static vkf_special_tokens find_tokens(const vkf__tokenizer *tokenizer, const json_t *config, const json_t *map)
 {
-    json_t *map = NULL;
-    VKF_RETURN_IF_ERROR(vkf__model_json_load(host, directory, "tokenizer_config.json", out_config));
-    VKF_RETURN_IF_ERROR(vkf__model_json_load(host, directory, "special_tokens_map.json", &map));
-    for (size_t i = 0; i < count; i++)
-        out_ids[i] = find_token(tokenizer, *out_config, map, &tokens[i]);
-    json_decref(map);
-    return VKF_OK;
-}
-
-vkf_status vkf__named_tokens_find(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
-                                  const vkf__named_token *tokens, size_t count, int32_t *out_ids)
-{
-    json_t *config = NULL;
-    const vkf_status status = find_tokens(host, directory, tokenizer, tokens, count, out_ids, &config);
-    json_decref(config);
-    return status;
+    int32_t ids[TOKEN_COUNT];
+    for (size_t i = 0; i < TOKEN_COUNT; i++)
+        ids[i] = find_token(tokenizer, config, map, &tokens[i]);
+    return (vkf_special_tokens){
+        .cls_id = ids[CLS],
+        .mask_id = ids[MASK],
+        .unk_id = ids[UNK],
+        .pad_id = ids[PAD],
+        .bos_id = ids[ids[BOS] >= 0 ? BOS : BERT_CLS],
+        .eos_id = ids[ids[EOS] >= 0 ? EOS : BERT_SEP],
+    };
 }
 
 vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
                                       vkf__tokenizer_config *out_config)
 {
     vkf_status status = VKF_OK;
-    json_t *config = NULL;
-    int32_t ids[KINDS];
-    VKF_TRY(find_tokens(host, directory, tokenizer, kinds, KINDS, ids, &config));
+    json_t *config = NULL, *map = NULL;
+    VKF_TRY(vkf__model_json_load(host, directory, "tokenizer_config.json", &config));
+    VKF_TRY(vkf__model_json_load(host, directory, "special_tokens_map.json", &map));
     *out_config = (vkf__tokenizer_config){
-        .special = {.cls_id = ids[0], .mask_id = ids[1], .unk_id = ids[2], .pad_id = ids[3]},
+        .special = find_tokens(tokenizer, config, map),
         .max_length = vkf__token_limit_of(config),
         .cleans_up = json_is_true(json_object_get(config, "clean_up_tokenization_spaces")),
     };
 fail:
     json_decref(config);
+    json_decref(map);
     return status;
 }
 

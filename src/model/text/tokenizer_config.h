@@ -14,21 +14,10 @@ typedef struct vkf__tokenizer_config {
 } vkf__tokenizer_config;
 
 // Reads tokenizer_config.json and special_tokens_map.json where they exist. A token that they do not name is looked for
-// under its names in BERT and RoBERTa. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
+// under its usual names. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory,
                                                      const vkf__tokenizer *tokenizer,
                                                      vkf__tokenizer_config *out_config);
-
-// A special token by its key in these files, and what it is usually called.
-typedef struct vkf__named_token {
-    const char *key;
-    const char *names[4]; // the rest NULL
-} vkf__named_token;
-
-// Finds tokens as vkf__tokenizer_config_load() does; *out_ids gets -1 where there is none. Statuses: as there.
-VKF_MUST_CHECK vkf_status vkf__named_tokens_find(const vkf__host *host, const char *directory,
-                                                 const vkf__tokenizer *tokenizer, const vkf__named_token *tokens,
-                                                 size_t count, int32_t *out_ids);
 
 // Applies what tokenizer_config.json overrides in tokenizer.json: the side at which texts are truncated. Statuses as
 // above, and UNSUPPORTED (another side).

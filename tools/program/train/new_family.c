@@ -1,17 +1,11 @@
 // Files of a new model of one of Hugging Face's families.
-#include <vkformer/tokenizer.h>
+#include <vkformer/embed.h>
 
-#include "model/text/tokenizer_config.h"
 #include "train/new_files.h"
 #include "train/train_json.h"
 #include "train/train_values.h"
 
 #define INT(value) ((json_int_t)(value))
-
-// The ids of special tokens; -1: there is none.
-typedef struct special_ids {
-    int32_t bos, eos, pad, mask;
-} special_ids;
 
 // ---- sizes
 
@@ -63,34 +57,10 @@ static const struct new_family {
 
 // ---- tokens
 
-// A tokenizer of BERT's kind has a first and a last token of its own, which serve for those of a text.
-static vkf_status find_ids(const vkf__host *host, const vkf_train_config *config, const vkf_tokenizer *tokenizer,
-                           special_ids *out_ids)
-{
-    static const vkf__named_token named[] = {
-        {"bos_token", {"<s>", "<|endoftext|>", "<bos>", "<|begin_of_text|>"}},
-        {"eos_token", {"</s>", "<|endoftext|>", "<eos>", "<|end_of_text|>"}},
-        {"cls_token", {"[CLS]"}},
-        {"sep_token", {"[SEP]"}},
-        {"pad_token", {"[PAD]", "<pad>"}},
-        {"mask_token", {"[MASK]", "<mask>"}},
-    };
-    enum { BOS, EOS, CLS, SEP, PAD, MASK, COUNT };
-    int32_t ids[COUNT];
-    VKF_RETURN_IF_ERROR(vkf__named_tokens_find(host, config->tokenizer, &tokenizer->parts, named, COUNT, ids));
-    *out_ids = (special_ids){
-        .bos = ids[BOS] >= 0 ? ids[BOS] : ids[CLS],
-        .eos = ids[EOS] >= 0 ? ids[EOS] : ids[SEP],
-        .pad = ids[PAD],
-        .mask = ids[MASK],
-    };
-    return VKF_OK;
-}
-
-static vkf_status check_ids(const vkf__host *host, const vkf_train_config *config, const special_ids *ids)
+static vkf_status check_ids(const vkf__host *host, const vkf_train_config *config, const vkf_special_tokens *ids)
 {
     const bool masks = config->model_type == VKF_TRAIN_BERT;
-    if (masks ? ids->mask >= 0 : ids->eos >= 0)
+    if (masks ? ids->mask_id >= 0 : ids->eos_id >= 0)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                      "%s: the tokenizer has no %s_token (tokenizer_config.json), with which a new %s %s",
@@ -99,14 +69,14 @@ static vkf_status check_ids(const vkf__host *host, const vkf_train_config *confi
                      masks ? "hides words" : "ends its texts");
 }
 
-static vkf_status load_tokens(const vkf__host *host, const vkf_train_config *config, special_ids *out_ids,
+static vkf_status load_tokens(const vkf__host *host, const vkf_train_config *config, vkf_special_tokens *out_ids,
                               uint32_t *out_vocab)
 {
     const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
     vkf_tokenizer *tokenizer = NULL;
     VKF_RETURN_IF_ERROR(vkf_tokenizer_load(&desc, config->tokenizer, &tokenizer));
     *out_vocab = vkf_tokenizer_vocab_size(tokenizer);
-    const vkf_status status = find_ids(host, config, tokenizer, out_ids);
+    const vkf_status status = vkf_tokenizer_read_special_tokens(tokenizer, config->tokenizer, out_ids);
     vkf_tokenizer_destroy(&tokenizer);
     VKF_RETURN_IF_ERROR(status);
     return check_ids(host, config, out_ids);
@@ -127,20 +97,21 @@ static json_t *id_json(int32_t id)
 }
 
 // Ids that there are none of are null: transformers has defaults for what is absent.
-static json_t *config_of(const vkf_train_config *config, const special_ids *ids, uint32_t vocab)
+static json_t *config_of(const vkf_train_config *config, const vkf_special_tokens *ids, uint32_t vocab)
 {
     const struct new_family *family = &families[config->model_type];
     const bool tied = config->model_type != VKF_TRAIN_LLAMA || config->tie_proj;
-    json_t *root = json_pack("{s:s, s:[s], s:s, s:I, s:s, s:b, s:o, s:o, s:o}", "model_type",
-                             vkf_train_choice(VKF_TRAIN_KIND_MODEL_TYPE, config->model_type), "architectures",
-                             family->architecture, "torch_dtype", "float32", "vocab_size", INT(vocab),
-                             family->activation_key, activation_of(config), "tie_word_embeddings", tied, "bos_token_id",
-                             id_json(ids->bos), "eos_token_id", id_json(ids->eos), "pad_token_id", id_json(ids->pad));
+    json_t *root =
+        json_pack("{s:s, s:[s], s:s, s:I, s:s, s:b, s:o, s:o, s:o}", "model_type",
+                  vkf_train_choice(VKF_TRAIN_KIND_MODEL_TYPE, config->model_type), "architectures",
+                  family->architecture, "torch_dtype", "float32", "vocab_size", INT(vocab), family->activation_key,
+                  activation_of(config), "tie_word_embeddings", tied, "bos_token_id", id_json(ids->bos_id),
+                  "eos_token_id", id_json(ids->eos_id), "pad_token_id", id_json(ids->pad_id));
     json_t *sizes = family->sizes(config);
     bool made = root && json_object_update(root, sizes) == 0;
     if (config->model_type == VKF_TRAIN_BART) // as BART's own: a target begins with what ends a text
-        made = made && json_object_set_new(root, "decoder_start_token_id", id_json(ids->eos)) == 0 &&
-               json_object_set_new(root, "forced_eos_token_id", id_json(ids->eos)) == 0;
+        made = made && json_object_set_new(root, "decoder_start_token_id", id_json(ids->eos_id)) == 0 &&
+               json_object_set_new(root, "forced_eos_token_id", id_json(ids->eos_id)) == 0;
     json_decref(sizes);
     if (made)
         return root;
@@ -152,7 +123,7 @@ vkf_status vkf_new_family_files(const vkf__host *host, const vkf_train_config *c
 {
     static const char *const beside[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"};
     bool there = false;
-    special_ids ids;
+    vkf_special_tokens ids;
     uint32_t vocab = 0;
     VKF_RETURN_IF_ERROR(vkf_new_file_copy(host, config->tokenizer, "tokenizer.json", directory, &there));
     if (!there)
