@@ -137,6 +137,33 @@ typedef struct vkf_quantize_result {
 // why), CANCELLED, OUT_OF_HOST_MEMORY.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_quantize(const vkf_quantize_desc *desc, vkf_quantize_result *out_result);
 
+// The class that config.json names in `architectures` for a model with the head: "BertForSequenceClassification" of the
+// model_type "bert". NULL: this model_type, or NULL, has no such head here.
+VKF_API const char *vkf_head_class(const char *model_type, vkf_head head);
+
+// Weights in which nothing is learned yet, drawn by a seed.
+typedef struct vkf_draw_weights_desc {
+    const char *directory; // has config.json; its model.safetensors is written anew
+    // Optional: the directory of a model's weights that lack nothing, or only the head that config.json asks for. Its
+    // tensors are taken as they are, and a warning names those that are drawn. What else it has is left out.
+    const char *from_directory;
+    uint64_t seed;
+    vkf_message_fn message; // NULL: no messages
+    void *message_user;
+    vkf_severity min_severity; // 0: all messages
+    vkf_allocator allocator;
+} vkf_draw_weights_desc;
+
+// Writes what a model of such a config.json reads, in F32 and under the names that files of the family have. Matrices
+// and embeddings of a family come from a normal distribution with the deviation initializer_range of config.json, or
+// 0.02; norms are 1, biases 0, and rows of padding 0. As in transformers the last matrices of GPT-2's blocks have it
+// divided by sqrt(2 n_layer), and those of ModernBERT's heads have deviations of their own. Matrices of
+// torch.nn.Transformer come from Xavier's uniform distribution (Glorot and Bengio 2010), and its embeddings are normal
+// with the deviation d_model^-0.5. Statuses: INVALID_ARGUMENT, FILE, FORMAT (also: a tensor of from_directory has
+// another shape, or is missing and not the head's), UNSUPPORTED (from_directory with a config.json that asks for no
+// head), OUT_OF_HOST_MEMORY.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_draw_weights(const vkf_draw_weights_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

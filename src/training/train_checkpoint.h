@@ -1,8 +1,7 @@
 // What of a training is written to files: a model with its trained weights, in the form in which it was read, or an
 // adapter alone, and beside it what the optimiser and the counters were at.
 //
-// A checkpoint is a directory ROOT/step-NUMBER with both. It is there whole or not at all, whoever was killed while
-// making or removing it.
+// A checkpoint is a directory with both. It is there whole or not at all, whoever was killed while making it.
 #ifndef VKF_TRAINING_TRAIN_CHECKPOINT_H
 #define VKF_TRAINING_TRAIN_CHECKPOINT_H
 
@@ -46,18 +45,6 @@ VKF_MUST_CHECK vkf_status vkf__checkpoint_read_state(const vkf__host *host, cons
 VKF_MUST_CHECK vkf_status vkf__checkpoint_save(vkf_model *model, const vkf__lora *adapter,
                                                const vkf__parameters *parameters, const vkf__train_state *state,
                                                const char *path);
-// Whether there is such a directory, by the file that nothing else has.
-bool vkf__training_is_there(const char *root, const char *name);
-
-// The path of a step's directory; vkf__free() releases it.
-VKF_MUST_CHECK vkf_status vkf__step_path(const vkf__host *host, const char *root, uint64_t step, char **out_path);
-// The last step that has a checkpoint. False: there is none.
-bool vkf__last_step(const char *root, uint64_t *out_step);
-// Whether a name is that of a step's directory.
-bool vkf__is_step(const char *name, uint64_t *out_step);
-// Removes the checkpoints of all steps but the last `most`, and what killed processes left of others. Directories that
-// are no checkpoints stay, whatever their names.
-VKF_MUST_CHECK vkf_status vkf__keep_steps(const vkf__host *host, const char *root, uint32_t most);
 
 // For the files beside this one: writes the tensors of `module` (0: the model's own), and from `source` (may be NULL)
 // those that are not the model's.

@@ -11,6 +11,7 @@
 #include "io/safetensors.h"
 #include "model/load/model.h"
 #include "support/model_files.h"
+#include "train/train_steps.h"
 #include "training/train_checkpoint.h"
 
 #define KEPT 2
@@ -36,9 +37,9 @@ static void write_steps(const char *directory, const char *root, uint64_t first,
         char *path = NULL;
         if (write(ready, "", 1) != 1 ||
             vkf_buffer_write(bias->buffer, p.items[0].value.offset_bytes, &value, sizeof value) != VKF_OK ||
-            vkf__step_path(&gpu.context->host, root, state.step, &path) != VKF_OK ||
+            vkf_train_step_path(&gpu.context->host, root, state.step, &path) != VKF_OK ||
             vkf__checkpoint_save(model, NULL, &p, &state, path) != VKF_OK ||
-            vkf__keep_steps(&gpu.context->host, root, KEPT) != VKF_OK)
+            vkf_train_keep_steps(&gpu.context->host, root, KEPT) != VKF_OK)
             _exit(1);
         vkf__free(&gpu.context->host, path);
     }
@@ -91,7 +92,7 @@ static void check_nothing_left(const char *root)
 {
     vkf__host host;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
-    assert_int_equal(vkf__keep_steps(&host, root, KEPT), VKF_OK);
+    assert_int_equal(vkf_train_keep_steps(&host, root, KEPT), VKF_OK);
     vkf__listing *listing = vkf__listing_open(root);
     for (const char *name; (name = vkf__listing_next(listing));)
         if (strncmp(name, "step-", 5) != 0)
@@ -144,7 +145,7 @@ static void test_a_killed_process_leaves_whole_checkpoints(void **state)
         const size_t count = check_steps(root.path);
         most = count > most ? count : most;
         assert_true(count <= KEPT + 1);
-        assert_true(vkf__last_step(root.path, &step) == (count > 0));
+        assert_true(vkf_train_last_step(root.path, &step) == (count > 0));
     }
     assert_true(most >= KEPT && step >= (uint64_t)kills - 2); // there was something to break
     check_nothing_left(root.path);

@@ -2,7 +2,10 @@
 #include <stdio.h>
 
 #include "base/directories.h"
+#include "support/model_files.h"
 #include "valid_parts.h"
+
+static vkf_test_directory drawn; // has a config.json
 
 // Each profile's, as their tests run side by side.
 static const char *checkpoint_name(bool made)
@@ -51,6 +54,16 @@ vkf_trainer_desc valid_vkf_trainer_desc(const char *function, const char *parame
                               .lora_target_count = 1};
 }
 
+vkf_draw_weights_desc valid_vkf_draw_weights_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_draw_weights_desc){.directory = drawn.path,
+                                   .message = take_message,
+                                   .message_user = &valid,
+                                   .allocator = {allocate, release, &valid}};
+}
+
 vkf_train_batch valid_vkf_train_batch(const char *function, const char *parameter)
 {
     (void)function;
@@ -64,6 +77,8 @@ void valid_make_trainer(void)
     const vkf_trainer_desc desc = valid_vkf_trainer_desc("", "");
     assert_int_equal(vkf_model_load(valid.gpu->context, &model, &valid.trainable), VKF_OK);
     assert_int_equal(vkf_trainer_create(valid.trainable, &desc, &valid.trainer), VKF_OK);
+    vkf_test_directory_make(&drawn);
+    vkf_test_copy_file(&drawn, model.directory, "config.json");
     remove_checkpoint(true);
     assert_int_equal(vkf_trainer_save(valid.trainer, valid_checkpoint("vkf_trainer_resume")), VKF_OK);
 }
@@ -72,6 +87,7 @@ void valid_free_trainer(void)
 {
     vkf_trainer_destroy(&valid.trainer);
     vkf_model_destroy(&valid.trainable);
+    vkf_test_directory_remove(&drawn);
     remove_checkpoint(true);
     remove_checkpoint(false);
 }

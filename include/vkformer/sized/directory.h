@@ -53,6 +53,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_quantize(const vkf_quantize_desc *desc,
     return vkf_quantize_sized(desc, sizeof *desc, out_result, sizeof *out_result);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_draw_weights_sized(const vkf_draw_weights_desc *desc, size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_draw_weights(const vkf_draw_weights_desc *desc)
+{
+    return vkf_draw_weights_sized(desc, sizeof *desc);
+}
+
 #ifdef __cplusplus
 }
 #endif

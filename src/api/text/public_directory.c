@@ -136,8 +136,10 @@ const char *vkf_inspection_unread(const vkf_inspection *inspection, uint32_t ind
 
 const char *vkf_inspection_tensor(const vkf_inspection *inspection, uint32_t index)
 {
-    return is_supported(inspection) && index < inspection->of.found.count ? inspection->of.found.slots[index].name
-                                                                          : NULL;
+    if (!is_supported(inspection) || index >= inspection->of.found.count)
+        return NULL;
+    const vkf__weight_resolution *found = &inspection->of.found;
+    return found->stored ? found->stored[index]->name : found->slots[index].name;
 }
 
 vkf_status vkf_inspection_load_labels(vkf_inspection *inspection, uint32_t *out_count)

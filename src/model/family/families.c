@@ -22,6 +22,19 @@ const vkf__family *vkf__family_find(const char *model_type)
     return NULL;
 }
 
+// Classes of several model types come in the order of these.
+const vkf__family_head *vkf__family_class(const vkf__family *family, const char *model_type, vkf_head kind)
+{
+    const vkf__family_head *found = NULL;
+    size_t place = 0, seen = 0;
+    while (family->model_types[place] && strcmp(family->model_types[place], model_type) != 0)
+        place++;
+    for (const vkf__family_head *head = family->heads; head && head->architecture; head++)
+        if (head->head == kind && (!found || seen++ < place))
+            found = head;
+    return found;
+}
+
 void vkf__family_names(char *out_text, size_t capacity)
 {
     size_t used = 0;

@@ -20,6 +20,8 @@ extern const vkf__family vkf__family_t5;
 
 // Returns NULL when no family has this model_type.
 const vkf__family *vkf__family_find(const char *model_type);
+// The class with which a family has a head, of those of its several model types; NULL when it has none.
+const vkf__family_head *vkf__family_class(const vkf__family *family, const char *model_type, vkf_head head);
 // Writes every model_type: "bert, distilbert, ...".
 void vkf__family_names(char *out_text, size_t capacity);
 

@@ -1,5 +1,7 @@
-// Copies a tokenizer's files.
+// Copies a tokenizer's files, and has weights drawn.
 #include "train/new_files.h"
+
+#include <vkformer/directory.h>
 
 #include "io/file.h"
 #include "io/new_file.h"
@@ -32,4 +34,19 @@ fail:
     vkf__free(host, from);
     vkf__free(host, to);
     return status;
+}
+
+vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *from,
+                                 const char *directory)
+{
+    const vkf_draw_weights_desc desc = {
+        .directory = directory,
+        .from_directory = from,
+        .seed = config->seed,
+        .message = host->message,
+        .message_user = host->message_user,
+        .min_severity = host->min_severity,
+        .allocator = host->allocator,
+    };
+    return vkf_draw_weights(&desc);
 }

@@ -1,4 +1,4 @@
-// What the directory of a new model has beside its weights: config.json and the tokenizer's files.
+// What the directory of a new model has: config.json, the tokenizer's files and the weights.
 #ifndef VKF_PROGRAM_NEW_FILES_H
 #define VKF_PROGRAM_NEW_FILES_H
 
@@ -19,5 +19,9 @@ VKF_MUST_CHECK vkf_status vkf_new_family_files(const vkf__host *host, const vkf_
 // Statuses: FILE, FORMAT (it is larger than any such file), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_new_file_copy(const vkf__host *host, const char *from_directory, const char *name,
                                             const char *directory, bool *out_there);
+
+// Writes model.safetensors by vkf_draw_weights(), with the config's seed. `from` may be NULL. Statuses: as there.
+VKF_MUST_CHECK vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *from,
+                                                const char *directory);
 
 #endif

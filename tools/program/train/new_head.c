@@ -5,24 +5,9 @@
 #include "io/json_file.h"
 #include "io/new_directory.h"
 #include "io/path.h"
-#include "model/family/families.h"
 #include "train/new_files.h"
 #include "train/new_model.h"
-#include "train/new_weights.h"
 #include "train/train_json.h"
-
-// A family's classes of several model types come in the order of these.
-static const vkf__family_head *head_of(const vkf__family *family, const char *model_type, vkf_head kind)
-{
-    const vkf__family_head *found = NULL;
-    size_t place = 0, seen = 0;
-    while (family->model_types[place] && strcmp(family->model_types[place], model_type) != 0)
-        place++;
-    for (const vkf__family_head *head = family->heads; head && head->architecture; head++)
-        if (head->head == kind && (!found || seen++ < place))
-            found = head;
-    return found;
-}
 
 // ---- config.json
 
@@ -53,11 +38,10 @@ static vkf_status make_config(const vkf__host *host, const char *path, const vkf
     const char *type = NULL;
     VKF_RETURN_IF_ERROR(vkf__json_load_as_written(host, path, &root));
     vkf_status status = vkf__json_string(host, path, root, "model_type", &type);
-    const vkf__family *family = status == VKF_OK ? vkf__family_find(type) : NULL;
-    const vkf__family_head *head = family ? head_of(family, type, goal->drawn) : NULL;
-    if (status == VKF_OK && !head)
+    const char *class = status == VKF_OK ? vkf_head_class(type, goal->drawn) : NULL;
+    if (status == VKF_OK && !class)
         status = vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: a \"%s\" gets no head for classes here", path, type);
-    bool set = head && json_object_set_new(root, "architectures", json_pack("[s]", head->architecture)) == 0;
+    bool set = class && json_object_set_new(root, "architectures", json_pack("[s]", class)) == 0;
     if (set && goal->classes.count > 0)
         set = set_classes(root, &goal->classes);
     if (set && goal->drawn == VKF_HEAD_SEQUENCE_CLASSIFICATION)
@@ -69,12 +53,6 @@ static vkf_status make_config(const vkf__host *host, const char *path, const vkf
     else
         json_decref(root);
     return status;
-}
-
-static double deviation_of(const json_t *root)
-{
-    const json_t *range = json_object_get(root, "initializer_range");
-    return json_is_number(range) && json_number_value(range) >= 0 ? json_number_value(range) : VKF_NEW_DEVIATION;
 }
 
 // ---- the directory
@@ -99,32 +77,29 @@ static vkf_status copy_tokens(const vkf__host *host, const char *from, const cha
 }
 
 static vkf_status write_files(const vkf__host *host, const vkf_train_config *config, const vkf_train_goal *goal,
-                              const char *from, const char *to)
+                              const char *to)
 {
     vkf_status status = VKF_OK;
+    const char *from = goal->transformer;
     char *path = NULL;
     json_t *root = NULL;
-    vkf__checkpoint *checkpoint = NULL;
     VKF_TRY(vkf__path_join(host, from, "config.json", &path));
     VKF_TRY(make_config(host, path, goal, &root));
-    const double deviation = deviation_of(root);
     VKF_TRY(vkf_train_json_write(host, root, to, "config.json")); // releases it
     VKF_TRY(copy_tokens(host, from, to));
-    VKF_TRY(vkf__checkpoint_open(host, from, &checkpoint));
-    VKF_TRY(vkf_new_head_weights_write(host, config, checkpoint, deviation, to));
+    VKF_TRY(vkf_new_weights_write(host, config, from, to));
 fail:
-    vkf__checkpoint_close(&checkpoint);
     vkf__free(host, path);
     return status;
 }
 
 vkf_status vkf_new_head_write(const vkf__host *host, const vkf_train_config *config, const vkf_train_goal *goal,
-                              const char *from, const char *path)
+                              const char *path)
 {
     vkf_status status = VKF_OK;
     vkf__new_directory out = {0};
     VKF_TRY(vkf__new_directory_open(host, path, &out));
-    VKF_TRY(write_files(host, config, goal, from, out.temporary));
+    VKF_TRY(write_files(host, config, goal, out.temporary));
     VKF_TRY(vkf__new_directory_commit(&out));
 fail:
     vkf__new_directory_discard(&out);

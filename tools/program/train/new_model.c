@@ -3,7 +3,6 @@
 
 #include "io/new_directory.h"
 #include "train/new_files.h"
-#include "train/new_weights.h"
 
 vkf_status vkf_new_model_write(const vkf__host *host, const vkf_train_config *config, const char *path)
 {
@@ -13,7 +12,7 @@ vkf_status vkf_new_model_write(const vkf__host *host, const vkf_train_config *co
     VKF_TRY(vkf__new_directory_open(host, path, &out));
     VKF_TRY(family ? vkf_new_family_files(host, config, out.temporary)
                    : vkf_new_transformer_files(host, config, out.temporary));
-    VKF_TRY(vkf_new_weights_write(host, config, out.temporary));
+    VKF_TRY(vkf_new_weights_write(host, config, NULL, out.temporary));
     VKF_TRY(vkf__new_directory_commit(&out));
 fail:
     vkf__new_directory_discard(&out);

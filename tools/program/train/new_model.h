@@ -5,15 +5,15 @@
 #include "train/train_goal.h"
 
 // Makes the directory `path`: config.json and model.safetensors with the sizes of the config, and its tokenizer's
-// files. The weights are drawn by the config's seed: see train/new_weights.h. Statuses: FILE, FORMAT, INVALID_ARGUMENT
+// files. The weights are drawn by the config's seed: see vkf_draw_weights(). Statuses: FILE, FORMAT, INVALID_ARGUMENT
 // (vocabularies that cannot share an embedding), UNSUPPORTED (the tokenizer has no token that such a model needs),
 // OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_new_model_write(const vkf__host *host, const vkf_train_config *config, const char *path);
 
-// The same of the model in the directory `from`, with the head that the goal says is to be drawn: its config.json with
-// the head's class and, unless they are there already, its classes (id2label, label2id), its weights in one file, and
-// its tokenizer's files. Statuses: as above, and those of vkf_new_head_weights_write().
+// The same of the goal's model with the head that is to be drawn: its config.json with the head's class and, unless
+// they are there already, its classes (id2label, label2id), its weights in one file, and its tokenizer's files.
+// Statuses: as above, and those of vkf_draw_weights().
 VKF_MUST_CHECK vkf_status vkf_new_head_write(const vkf__host *host, const vkf_train_config *config,
-                                             const vkf_train_goal *goal, const char *from, const char *path);
+                                             const vkf_train_goal *goal, const char *path);
 
 #endif

@@ -176,7 +176,7 @@ static void set_tokens(vkf_train_data *data, const vkf_train_config *config)
         .tokenizer = words->tokenizer,
         .tables = words->has_tables ? &words->tables : NULL,
         .targets = facts_of(words)->targets,
-        .labels = (const char *const *)words->labels,
+        .labels = words->labels,
         .label_count = words->label_count,
         .first_target_id = translates ? words->config->bos_id : -1,
         .last_target_id = ends || translates ? words->config->eos_id : -1,

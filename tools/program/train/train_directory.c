@@ -11,7 +11,7 @@
 #include "system/terminal.h"
 #include "train/train_json.h"
 #include "train/train_run.h"
-#include "training/train_checkpoint.h"
+#include "train/train_steps.h"
 
 #define LOCK "train.lock"
 #define FOLDER_BYTES 512
@@ -74,8 +74,8 @@ static vkf_status look_around(const vkf_train_run *run, findings *out_findings)
         return vkf__fail(run->host, VKF_ERROR_FILE, "%s: cannot be read: %s", output, strerror(errno));
     for (const char *name; (name = vkf__listing_next(listing));) {
         const bool checkpoint =
-            vkf__is_step(name, &step) || is_one_of(name, checkpoints, sizeof checkpoints / sizeof checkpoints[0]);
-        const bool whole = checkpoint && vkf__training_is_there(output, name);
+            vkf_train_is_step(name, &step) || is_one_of(name, checkpoints, sizeof checkpoints / sizeof checkpoints[0]);
+        const bool whole = checkpoint && vkf_train_is_checkpoint(output, name);
         if (!checkpoint && !is_one_of(name, others, sizeof others / sizeof others[0]))
             continue;
         (void)snprintf(f.name, sizeof f.name, "%s", name);
@@ -147,12 +147,12 @@ static void remove_parts(const vkf_train_run *run)
 static vkf_status heal(const vkf_train_run *run)
 {
     remove_parts(run);
-    VKF_RETURN_IF_ERROR(vkf__keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS));
+    VKF_RETURN_IF_ERROR(vkf_train_keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_BEST));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_NEXT_BEST));
     VKF_RETURN_IF_ERROR(clean(run, VKF_TRAIN_START));
-    if (!vkf__training_is_there(run->config->output, VKF_TRAIN_NEXT_BEST) ||
-        vkf__training_is_there(run->config->output, VKF_TRAIN_BEST))
+    if (!vkf_train_is_checkpoint(run->config->output, VKF_TRAIN_NEXT_BEST) ||
+        vkf_train_is_checkpoint(run->config->output, VKF_TRAIN_BEST))
         return VKF_OK;
     return vkf_train_name_best(run);
 }

@@ -9,12 +9,13 @@
 #include <math.h>
 
 #include "base/directories.h"
+#include "io/file.h"
 #include "io/new_directory.h"
 #include "io/new_file.h"
 #include "io/path.h"
 #include "train/train_page.h"
 #include "train/train_run.h"
-#include "training/trainer.h"
+#include "train/train_steps.h"
 
 vkf_status vkf_train_path(const vkf_train_run *run, const char *name, char **out_path)
 {
@@ -45,7 +46,7 @@ static vkf_status read_past(vkf_train_run *run, const char *path)
 static vkf_status load_step(vkf_train_run *run, uint64_t step)
 {
     char *path = NULL;
-    VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
+    VKF_RETURN_IF_ERROR(vkf_train_step_path(run->host, run->config->output, step, &path));
     const vkf_status status = vkf_trainer_resume(run->trainer, path);
     if (status == VKF_OK)
         run->saved_step = step;
@@ -74,7 +75,7 @@ fail:
 vkf_status vkf_train_resume(vkf_train_run *run)
 {
     uint64_t step = 0;
-    if (vkf__last_step(run->config->output, &step))
+    if (vkf_train_last_step(run->config->output, &step))
         VKF_RETURN_IF_ERROR(load_step(run, step));
     if (vkf_train_leads(run) && !run->fresh)
         VKF_RETURN_IF_ERROR(vkf_train_write_settings(run));
@@ -90,12 +91,12 @@ vkf_status vkf_train_save(vkf_train_run *run)
     char *path = NULL;
     if (step == run->saved_step || !vkf_train_leads(run))
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__step_path(run->host, run->config->output, step, &path));
+    VKF_RETURN_IF_ERROR(vkf_train_step_path(run->host, run->config->output, step, &path));
     vkf_status status = vkf_trainer_save(run->trainer, path);
     vkf__free(run->host, path);
     VKF_RETURN_IF_ERROR(status);
     run->saved_step = step;
-    return vkf__keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS);
+    return vkf_train_keep_steps(run->host, run->config->output, VKF_TRAIN_KEPT_STEPS);
 }
 
 // Only a checkpoint is removed: whoever has put another directory there keeps it.
@@ -104,7 +105,7 @@ static vkf_status remove_checkpoint(const vkf_train_run *run, const char *name)
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf_train_path(run, name, &path));
     vkf_status status = VKF_OK;
-    if (vkf__training_is_there(run->config->output, name))
+    if (vkf_train_is_checkpoint(run->config->output, name))
         status = vkf__new_directory_retire(run->host, path);
     else if (vkf__file_exists(path))
         status = vkf__fail(run->host, VKF_ERROR_FILE,
@@ -170,20 +171,20 @@ static void add_number(fact_list *list, const char *name, uint64_t number)
 static void list_facts(const vkf_train_run *run, fact_list *out_list)
 {
     vkf_device_info device;
-    uint64_t count = 0;
-    vkf_train_parameter parameter;
+    vkf_trainer_info info;
+    vkf_train_progress progress;
     vkf_context_device_info(run->context, &device);
-    for (uint32_t i = 0; vkf_trainer_parameter(run->trainer, i, &parameter); i++)
-        count += parameter.count;
+    vkf_trainer_get_info(run->trainer, &info);
+    vkf_trainer_get_progress(run->trainer, &progress);
     *out_list = (fact_list){0};
     add_fact(out_list, "Device", device.name);
     add_fact(out_list, "Driver", device.driver_info);
-    add_number(out_list, "Trained parameters", count);
+    add_number(out_list, "Trained parameters", info.trained_count);
     add_number(out_list, "Examples", vkf_examples_count(run->train.examples));
     add_number(out_list, "Batches of an epoch", vkf_batches_per_epoch(run->train.batches));
     add_number(out_list, "Seed", run->config->seed);
-    if (run->trainer->state.skipped > 0)
-        add_number(out_list, "Steps skipped, whose gradients were not finite", run->trainer->state.skipped);
+    if (progress.skipped > 0)
+        add_number(out_list, "Steps skipped, whose gradients were not finite", progress.skipped);
 }
 
 vkf_status vkf_train_write_page(vkf_train_run *run)

@@ -7,83 +7,67 @@
 
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/family/family.h"
-#include "model/family/labels.h"
-#include "model/family/model_kind.h"
-#include "model/load/model_directory.h"
-#include "model/sentence/sentence_modules.h"
 #include "train/train_values.h"
 
 // What is known of the model without loading it.
 typedef struct model_facts {
     const vkf__host *host;
     const char *directory;
+    vkf_inspection *inspection;
+    vkf_inspection_info info;
     vkf_model_config config; // its head is the one that the file has
-    vkf_head asked;          // the one that config.json asks for
-    const vkf__family *family;
-    bool embeds;  // a modules.json says so, and there is no head
-    bool adapted; // the directory has an adapter
+    bool embeds;             // a modules.json says so, and there is no head
 } model_facts;
 
+vkf_status vkf_train_inspect(const vkf__host *host, const char *directory, vkf_inspection **out_inspection)
+{
+    const vkf_inspection_desc desc = {
+        .directory = directory,
+        .message = host->message,
+        .message_user = host->message_user,
+        .min_severity = VKF_SEVERITY_ERROR,
+        .allocator = host->allocator,
+    };
+    return vkf_inspection_create(&desc, out_inspection);
+}
+
+// The inspection is to be destroyed whether this succeeds or not.
 static vkf_status read_facts(const vkf__host *host, const char *directory, model_facts *out_facts)
 {
-    vkf_status status = VKF_OK;
-    vkf__host quiet = *host; // whoever loads the model warns of it
-    vkf__model_source source = {0};
-    vkf__model_place place = {0};
-    vkf__sentence_list list = {0};
-    quiet.min_severity = VKF_SEVERITY_ERROR;
-    VKF_TRY(vkf__model_place_find(&quiet, directory, NULL, &place));
-    VKF_TRY(vkf__model_place_load(&quiet, &place, &source));
-    const vkf_head asked = source.config.head;
-    VKF_TRY(vkf__model_place_open(&quiet, &place, &source));
-    if (vkf__facts_of(&source.config)->pools)
-        VKF_TRY(vkf__sentence_list_load(&quiet, place.modules, &list));
-    *out_facts = (model_facts){
-        .host = host,
-        .directory = directory,
-        .config = source.config,
-        .asked = asked,
-        .family = source.family,
-        .embeds = list.embeds && source.config.head == VKF_HEAD_NONE,
-        .adapted = place.adapter != NULL,
-    };
-fail:
-    vkf__model_source_close(&source);
-    vkf__model_place_free(host, &place);
-    return status;
+    *out_facts = (model_facts){.host = host, .directory = directory};
+    VKF_RETURN_IF_ERROR(vkf_train_inspect(host, directory, &out_facts->inspection));
+    vkf_inspection_get_info(out_facts->inspection, &out_facts->info);
+    vkf_inspection_get_config(out_facts->inspection, &out_facts->config);
+    out_facts->embeds = out_facts->info.embeds && out_facts->config.head == VKF_HEAD_NONE;
+    return out_facts->info.supported;
 }
 
 // ---- what a model can learn
 
-static bool has_drawn_head(const model_facts *f, vkf_head kind)
+static bool has_head(const model_facts *f, vkf_head kind)
 {
-    const vkf__family_head *head = f->family ? f->family->heads : NULL;
-    while (head && head->architecture && head->head != kind)
-        head++;
-    return head && head->architecture && (f->config.head == VKF_HEAD_NONE || f->config.head == VKF_HEAD_MASKED_LM);
+    const vkf_head head = f->config.head;
+    const bool drawn =
+        (head == VKF_HEAD_NONE || head == VKF_HEAD_MASKED_LM) && vkf_head_class(f->info.model_type, kind);
+    return f->config.kind == VKF_MODEL_ENCODER && (head == kind || drawn);
 }
 
 static bool learns(const model_facts *f, vkf_train_task task)
 {
-    const vkf__kind_facts *facts = vkf__facts_of(&f->config);
-    const vkf_head head = f->config.head;
     switch (task) {
     case VKF_TASK_TRANSLATE:
-        return facts->generates && facts->encodes;
+        return f->config.kind == VKF_MODEL_SEQ2SEQ;
     case VKF_TASK_CONTINUE:
     case VKF_TASK_COMPLETE:
-        return facts->prompts;
+        return f->config.kind == VKF_MODEL_DECODER;
     case VKF_TASK_CLASSIFY:
-        return facts->pools &&
-               (head == VKF_HEAD_SEQUENCE_CLASSIFICATION || has_drawn_head(f, VKF_HEAD_SEQUENCE_CLASSIFICATION));
+        return has_head(f, VKF_HEAD_SEQUENCE_CLASSIFICATION);
     case VKF_TASK_TAG:
-        return facts->pools &&
-               (head == VKF_HEAD_TOKEN_CLASSIFICATION || has_drawn_head(f, VKF_HEAD_TOKEN_CLASSIFICATION));
+        return has_head(f, VKF_HEAD_TOKEN_CLASSIFICATION);
     case VKF_TASK_FILL:
-        return facts->pools && head == VKF_HEAD_MASKED_LM;
+        return f->config.kind == VKF_MODEL_ENCODER && f->config.head == VKF_HEAD_MASKED_LM;
     default:
-        return facts->pools && head == VKF_HEAD_NONE;
+        return f->config.kind == VKF_MODEL_ENCODER && f->config.head == VKF_HEAD_NONE;
     }
 }
 
@@ -109,7 +93,7 @@ static vkf_status check_model(const model_facts *f)
 {
     const vkf_model_config *config = &f->config;
     const char *problem = NULL;
-    if (!vkf__facts_of(config)->generates && !vkf__facts_of(config)->pools)
+    if (config->kind == VKF_MODEL_TRANSFORMER)
         problem = "reads sequences that are no text, which no line says";
     else if (config->head == VKF_HEAD_QUESTION_ANSWERING)
         problem = "has a head that finds answers in texts, which is not trained here";
@@ -165,7 +149,7 @@ static vkf_status check_partners(const model_facts *f, const vkf_train_config *c
 static vkf_status task_of_encoder(const model_facts *f, const vkf_train_config *config, const vkf_train_look *look,
                                   vkf_train_task *out_task)
 {
-    const vkf_head head = f->config.head != VKF_HEAD_NONE ? f->config.head : f->asked;
+    const vkf_head head = f->config.head != VKF_HEAD_NONE ? f->config.head : f->info.asked_head;
     const bool masks = f->config.head == VKF_HEAD_MASKED_LM;
     if (head == VKF_HEAD_SEQUENCE_CLASSIFICATION)
         *out_task = VKF_TASK_CLASSIFY;
@@ -197,19 +181,20 @@ static vkf_status find_task(const model_facts *f, const vkf_train_config *config
     if (learns(f, *out_task))
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf_train_look_at(f->host, config, &look));
-    VKF_RETURN_IF_ERROR(vkf__facts_of(&f->config)->prompts ? task_of_decoder(f, config, &look, out_task)
-                                                           : task_of_encoder(f, config, &look, out_task));
+    VKF_RETURN_IF_ERROR(f->config.kind == VKF_MODEL_DECODER ? task_of_decoder(f, config, &look, out_task)
+                                                            : task_of_encoder(f, config, &look, out_task));
     return learns(f, *out_task) ? VKF_OK : fail_task(f, *out_task);
 }
 
 // ---- classes of a head that is drawn
 
-static bool is_one_of(const char *name, char *const *labels, uint32_t count)
+static bool is_label(const model_facts *f, const char *name)
 {
     char number[16];
-    for (uint32_t i = 0; i < count; i++) {
+    const char *label;
+    for (uint32_t i = 0; (label = vkf_inspection_label(f->inspection, i)); i++) {
         (void)snprintf(number, sizeof number, "%u", i);
-        if (strcmp(labels[i], name) == 0 || strcmp(number, name) == 0)
+        if (strcmp(label, name) == 0 || strcmp(number, name) == 0)
             return true;
     }
     return false;
@@ -224,24 +209,22 @@ static vkf_status fail_label(const model_facts *f, const char *label, uint32_t c
 }
 
 // Where config.json asks for classes, and has them, the data's have to be among them.
-static vkf_status keep_labels(const model_facts *f, const char *transformer, vkf_train_goal *goal)
+static vkf_status keep_labels(const model_facts *f, vkf_train_goal *goal)
 {
-    char **labels = NULL;
     uint32_t count = 0, known = 0;
-    VKF_RETURN_IF_ERROR(vkf__labels_load(f->host, transformer, &labels, &count));
-    while (known < goal->classes.count && is_one_of(goal->classes.names[known], labels, count))
+    VKF_RETURN_IF_ERROR(vkf_inspection_load_labels(f->inspection, &count));
+    while (known < goal->classes.count && is_label(f, goal->classes.names[known]))
         known++;
     const vkf_status status = known < goal->classes.count ? fail_label(f, goal->classes.names[known], count) : VKF_OK;
-    vkf__labels_free(f->host, labels, count);
     vkf_train_classes_free(f->host, &goal->classes);
     return status;
 }
 
-static vkf_status has_labels(const model_facts *f, const char *transformer, bool *out_there)
+static vkf_status has_labels(const model_facts *f, bool *out_there)
 {
     char *path = NULL;
     json_t *root = NULL;
-    VKF_RETURN_IF_ERROR(vkf__path_join(f->host, transformer, "config.json", &path));
+    VKF_RETURN_IF_ERROR(vkf__path_join(f->host, f->info.transformer_directory, "config.json", &path));
     const vkf_status status = vkf__json_load(f->host, path, &root);
     vkf__free(f->host, path);
     *out_there = json_object_size(json_object_get(root, "id2label")) > 0;
@@ -251,16 +234,11 @@ static vkf_status has_labels(const model_facts *f, const char *transformer, bool
 
 static vkf_status settle_labels(const model_facts *f, vkf_train_goal *goal)
 {
-    char *transformer = NULL;
     bool there = false;
-    if (f->asked != goal->drawn)
+    if (f->info.asked_head != goal->drawn)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__transformer_directory(f->host, f->directory, &transformer));
-    vkf_status status = has_labels(f, transformer, &there);
-    if (status == VKF_OK && there)
-        status = keep_labels(f, transformer, goal);
-    vkf__free(f->host, transformer);
-    return status;
+    VKF_RETURN_IF_ERROR(has_labels(f, &there));
+    return there ? keep_labels(f, goal) : VKF_OK;
 }
 
 static vkf_status find_head(const model_facts *f, const vkf_train_config *config, vkf_train_goal *goal)
@@ -269,12 +247,13 @@ static vkf_status find_head(const model_facts *f, const vkf_train_config *config
     const vkf_head head = tags ? VKF_HEAD_TOKEN_CLASSIFICATION : VKF_HEAD_SEQUENCE_CLASSIFICATION;
     if ((!tags && goal->task != VKF_TASK_CLASSIFY) || f->config.head == head)
         return VKF_OK;
-    if (f->adapted)
+    if (f->info.adapter_directory)
         return vkf__fail(f->host, VKF_ERROR_UNSUPPORTED,
                          "%s: an adapter is added to the model, which gets a new head: write the merged model first, "
                          "with vkformer quantize --type same",
                          f->directory);
     goal->drawn = head;
+    VKF_STRDUP_OR_RETURN(f->host, goal->transformer, f->info.transformer_directory);
     VKF_RETURN_IF_ERROR(
         vkf_train_classes_read(f->host, config, tags ? VKF_EXAMPLE_TAGS : VKF_EXAMPLE_CLASS, &goal->classes));
     return settle_labels(f, goal);
@@ -340,19 +319,29 @@ static vkf_status settle(const model_facts *f, const vkf_train_config *config, v
                : VKF_OK;
 }
 
+static vkf_status find_goal(const vkf__host *host, const vkf_train_config *config, const char *directory,
+                            model_facts *facts, vkf_train_goal *goal)
+{
+    VKF_RETURN_IF_ERROR(read_facts(host, directory, facts));
+    VKF_RETURN_IF_ERROR(check_model(facts));
+    VKF_RETURN_IF_ERROR(find_task(facts, config, &goal->task));
+    VKF_RETURN_IF_ERROR(settle(facts, config, goal));
+    return find_head(facts, config, goal);
+}
+
 vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config, const char *directory,
                                vkf_train_goal *out_goal)
 {
     model_facts facts;
     *out_goal = (vkf_train_goal){0};
-    VKF_RETURN_IF_ERROR(read_facts(host, directory, &facts));
-    VKF_RETURN_IF_ERROR(check_model(&facts));
-    VKF_RETURN_IF_ERROR(find_task(&facts, config, &out_goal->task));
-    VKF_RETURN_IF_ERROR(settle(&facts, config, out_goal));
-    return find_head(&facts, config, out_goal);
+    const vkf_status status = find_goal(host, config, directory, &facts, out_goal);
+    vkf_inspection_destroy(&facts.inspection);
+    return status;
 }
 
 void vkf_train_goal_free(const vkf__host *host, vkf_train_goal *goal)
 {
     vkf_train_classes_free(host, &goal->classes);
+    vkf__free(host, goal->transformer);
+    goal->transformer = NULL;
 }

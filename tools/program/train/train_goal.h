@@ -2,7 +2,7 @@
 #ifndef VKF_PROGRAM_TRAIN_GOAL_H
 #define VKF_PROGRAM_TRAIN_GOAL_H
 
-#include <vkformer/model.h>
+#include <vkformer/directory.h>
 
 #include "train/train_look.h"
 
@@ -24,6 +24,7 @@ typedef struct vkf_train_goal {
     // are those of the data, or none where they are those of config.json's id2label.
     vkf_head drawn;
     vkf_train_classes classes;
+    char *transformer;   // with `drawn`, the directory of the model's config.json and weights
     uint32_t long_texts; // a vkf_train_long, never AUTO
     uint32_t batch_rows; // 0: any number
     double lr;
@@ -36,5 +37,10 @@ typedef struct vkf_train_goal {
 VKF_MUST_CHECK vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_train_config *config,
                                               const char *directory, vkf_train_goal *out_goal);
 void vkf_train_goal_free(const vkf__host *host, vkf_train_goal *goal);
+
+// What the directory of a model has. Only errors are said: whoever loads the model warns of the rest. Statuses: those
+// of vkf_inspection_create().
+VKF_MUST_CHECK vkf_status vkf_train_inspect(const vkf__host *host, const char *directory,
+                                            vkf_inspection **out_inspection);
 
 #endif

@@ -9,7 +9,6 @@
 #include "command/commands.h"
 #include "output/visible_text.h"
 #include "train/train_run.h"
-#include "training/trainer.h"
 
 #define MOST_CHECKED 24   // parameters
 #define LARGER_STEP 3e-3f // of two; the other is half as long
@@ -19,15 +18,16 @@
 typedef struct check {
     vkf_train_run *run;
     const vkf_train_batch *batch;
-    const vkf__parameter *parameter;
-    size_t count; // elements
+    uint32_t index;
+    vkf_train_parameter parameter; // of that index
+    size_t count;                  // its elements
     float *from, *moved, *direction, *gradient;
     double slope, measured;
 } check;
 
 static vkf_status loss_at(check *c, float step, double *out_loss)
 {
-    const vkf_tensor *value = &c->parameter->value;
+    const vkf_tensor *value = &c->parameter.value;
     vkf_train_result result;
     for (size_t i = 0; i < c->count; i++)
         c->moved[i] = c->from[i] + step * c->direction[i];
@@ -84,9 +84,9 @@ static vkf_status measure(check *c)
 
 static vkf_status check_values(check *c)
 {
-    const vkf_tensor *value = &c->parameter->value;
+    const vkf_tensor *value = &c->parameter.value;
     const size_t bytes = c->count * sizeof *c->from;
-    VKF_RETURN_IF_ERROR(vkf__trainer_gradient(c->run->trainer, c->batch, c->parameter, c->gradient));
+    VKF_RETURN_IF_ERROR(vkf_trainer_gradient(c->run->trainer, c->batch, c->index, c->gradient));
     VKF_RETURN_IF_ERROR(vkf_buffer_read(value->buffer, value->offset_bytes, c->from, bytes));
     aim(c);
     VKF_RETURN_IF_ERROR(measure(c));
@@ -97,7 +97,7 @@ static vkf_status check_parameter(check *c)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = c->run->host;
-    c->count = (size_t)(c->parameter->gradient.size_bytes / sizeof(float));
+    c->count = (size_t)c->parameter.count;
     VKF_ALLOC(host, c->from, c->count);
     VKF_ALLOC(host, c->moved, c->count);
     VKF_ALLOC(host, c->direction, c->count);
@@ -117,29 +117,26 @@ static bool is_near(const check *c)
     return fabs(c->slope - c->measured) <= NEAR + NEAR_SHARE * fabs(c->slope);
 }
 
-static size_t count_trained(const vkf__parameters *parameters)
+static uint32_t count_trained(const vkf_trainer *trainer)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < parameters->count; i++)
-        count += vkf__present(&parameters->items[i].gradient);
+    vkf_train_parameter parameter;
+    uint32_t count = 0;
+    while (vkf_trainer_parameter(trainer, count, &parameter))
+        count++;
     return count;
 }
 
 // Every so many of them, so that all parts of the model have their turn.
 static vkf_status check_all(vkf_train_run *run, size_t *out_off)
 {
-    const vkf__parameters *parameters = &run->trainer->parameters;
-    const size_t trained = count_trained(parameters), every = (trained + MOST_CHECKED - 1) / MOST_CHECKED;
+    const uint32_t every = (count_trained(run->trainer) + MOST_CHECKED - 1) / MOST_CHECKED;
     check c = {.run = run, .batch = &run->train.slots[0].batch};
     VKF_RETURN_IF_ERROR(vkf_train_data_take(&run->train, 0, 0));
     vkf_print("%-60s %13s %13s\n", "parameter", "gradient", "measured");
-    for (size_t i = 0, index = 0; i < parameters->count; i++) {
-        c.parameter = &parameters->items[i];
-        if (!vkf__present(&c.parameter->gradient) || index++ % every != 0)
-            continue;
+    for (; vkf_trainer_parameter(run->trainer, c.index, &c.parameter); c.index += every) {
         VKF_RETURN_IF_ERROR(check_parameter(&c));
         *out_off += !is_near(&c);
-        vkf_print("%-60s %13.6g %13.6g  %s\n", c.parameter->name, c.slope, c.measured, is_near(&c) ? "right" : "OFF");
+        vkf_print("%-60s %13.6g %13.6g  %s\n", c.parameter.name, c.slope, c.measured, is_near(&c) ? "right" : "OFF");
     }
     return VKF_OK;
 }

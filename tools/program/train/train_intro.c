@@ -5,7 +5,6 @@
 #include "output/standard_output.h"
 #include "output/visible_text.h"
 #include "train/train_run.h"
-#include "training/trainer.h"
 
 static const char *const learned[VKF_TASK_COUNT] = {
     [VKF_TASK_TRANSLATE] = "the target of each source",
@@ -75,40 +74,23 @@ static void say_task(const vkf_train_run *run)
     vkf_print("\n");
 }
 
-static uint64_t count_of(const vkf__parameters *parameters, bool trained)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < parameters->count; i++) {
-        uint64_t elements = 0;
-        if (!trained || vkf__present(&parameters->items[i].gradient))
-            (void)vkf_tensor_count(&parameters->items[i].value, &elements);
-        count += elements;
-    }
-    return count;
-}
-
-static uint64_t bytes_of(const vkf_train_run *run)
-{
-    const vkf_memory_plan *plan = &run->memory;
-    uint64_t bytes = plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes;
-    for (size_t i = 0; i < run->model->weights.buffer_count; i++)
-        bytes += vkf_buffer_size(run->model->weights.buffers[i]);
-    return bytes;
-}
-
 static void say_sizes(const vkf_train_run *run)
 {
-    const vkf__parameters *parameters = &run->trainer->parameters;
+    const vkf_memory_plan *plan = &run->memory;
     const uint64_t rows = (uint64_t)vkf_batches_largest(run->train.batches).rows * run->config->accumulation;
     char trained[32], all[32];
     vkf_device_info device;
+    vkf_trainer_info info;
     vkf_context_device_info(run->context, &device);
+    vkf_trainer_get_info(run->trainer, &info);
+    const uint64_t bytes =
+        info.weights_bytes + plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes;
     say_count("", run->total_steps, "step", "s");
     say_count(" of up to ", rows, "example", "s");
     say_count(", ", vkf_batches_per_epoch(run->train.batches), "batch", "es");
     vkf_print(" in an epoch, learning rate %.3g; %s of %s parameters train, with %.1f MB on %s\n", run->goal.lr,
-              grouped(count_of(parameters, true), trained), grouped(count_of(parameters, false), all),
-              (double)bytes_of(run) / 1e6, device.name);
+              grouped(info.trained_count, trained), grouped(info.parameter_count, all), (double)bytes / 1e6,
+              device.name);
 }
 
 void vkf_train_say(const vkf_train_run *run)

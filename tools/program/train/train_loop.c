@@ -9,7 +9,7 @@
 #include "output/visible_text.h"
 #include "train/train_pace.h"
 #include "train/train_run.h"
-#include "training/trainer.h"
+#include "train/train_steps.h"
 
 #define MOST_SKIPPED 10 // steps in a row whose gradients are not finite
 
@@ -99,14 +99,21 @@ static vkf_status agree(loop *l, vkf_status own)
 
 // ---- a step
 
+static vkf_train_progress progress_of(const vkf_train_run *run)
+{
+    vkf_train_progress progress;
+    vkf_trainer_get_progress(run->trainer, &progress);
+    return progress;
+}
+
 static uint64_t epoch_of(const vkf_train_run *run)
 {
-    return run->trainer->state.examples / vkf_batches_per_epoch(run->train.batches);
+    return progress_of(run).batches / vkf_batches_per_epoch(run->train.batches);
 }
 
 static vkf_status fill_batches(vkf_train_run *run, vkf_train_batch *out_batches, uint64_t *out_tokens)
 {
-    const uint64_t first = run->trainer->state.examples; // batches so far
+    const uint64_t first = progress_of(run).batches;
     for (uint32_t i = 0; i < run->train.slot_count; i++) {
         VKF_RETURN_IF_ERROR(vkf_train_data_take(&run->train, first + i, i));
         out_batches[i] = run->train.slots[i].batch;
@@ -157,7 +164,7 @@ static vkf_status tell_step(loop *l, const vkf_train_log_line *line)
         return VKF_OK;
     if (line->type == VKF_TRAIN_LOG_STEP)
         show_progress(l, line);
-    else if (!vkf__trainer_scales(l->run->trainer)) {
+    else if (l->run->config->dtype != VKF_TRAIN_F16) {
         vkf_progress_end(&l->progress);
         vkf_print_warning("the batch behind step %" PRIu64 " is left out: its gradients are not finite",
                           line->step - 1);
@@ -214,13 +221,11 @@ static vkf_status evaluate(loop *l, vkf_train_log_line *out_line)
 // The checkpoint that is to be the best one says so itself. Where it cannot be written, it is not the best one.
 static vkf_status take_best(vkf_train_run *run, const vkf_train_log_line *line)
 {
-    vkf__train_state *state = &run->trainer->state;
-    const vkf__train_state before = *state;
-    state->best = line->loss;
-    state->best_step = line->step;
+    const vkf_train_progress before = progress_of(run);
+    vkf_trainer_set_best(run->trainer, line->step, line->loss);
     const vkf_status status = vkf_train_save_best(run);
     if (status != VKF_OK) {
-        *state = before;
+        vkf_trainer_set_best(run->trainer, before.best_step, before.best_loss);
         return status;
     }
     run->looks_since_best = 0;
@@ -230,8 +235,8 @@ static vkf_status take_best(vkf_train_run *run, const vkf_train_log_line *line)
 static vkf_status judge(loop *l, const vkf_train_log_line *line)
 {
     vkf_train_run *run = l->run;
-    const vkf__train_state *state = &run->trainer->state;
-    if (state->best_step == 0 || line->loss < state->best)
+    const vkf_train_progress progress = progress_of(run);
+    if (progress.best_step == 0 || line->loss < progress.best_loss)
         return take_best(run, line);
     run->looks_since_best++;
     l->out_of_patience = run->config->patience > 0 && run->looks_since_best >= run->config->patience;
@@ -254,8 +259,7 @@ static vkf_status look(loop *l)
         return VKF_OK;
     vkf_progress_end(&l->progress);
     vkf_print("step %" PRIu64 ": loss %.6f of held-out examples, accuracy %.3f %%, %.0f s%s\n", line.step, line.loss,
-              100 * line.accuracy, line.seconds,
-              l->run->trainer->state.best_step == line.step ? ", the best so far" : "");
+              100 * line.accuracy, line.seconds, progress_of(l->run).best_step == line.step ? ", the best so far" : "");
     (void)vkf_flush_stdout();
     return VKF_OK;
 }
@@ -333,13 +337,13 @@ static vkf_status train(loop *l)
 static void say_best(const vkf_train_run *run)
 {
     const char *output = run->config->output;
-    vkf__train_state best;
+    vkf_train_progress best;
     char *path = NULL;
-    if (!vkf__training_is_there(output, VKF_TRAIN_BEST) || vkf_train_path(run, VKF_TRAIN_BEST, &path) != VKF_OK)
+    if (!vkf_train_is_checkpoint(output, VKF_TRAIN_BEST) || vkf_train_path(run, VKF_TRAIN_BEST, &path) != VKF_OK)
         return;
-    if (vkf__checkpoint_read_state(run->host, path, &best) == VKF_OK)
+    if (vkf_train_progress_read(run->context, path, &best) == VKF_OK)
         vkf_print("%s is that of step %" PRIu64 ", with the smallest loss of held-out examples, %.6f\n", path,
-                  best.best_step, best.best);
+                  best.best_step, best.best_loss);
     vkf__free(run->host, path);
 }
 

@@ -19,7 +19,8 @@ typedef struct vkf_train_run {
     const vkf_train_options *options;
     const vkf_train_config *config;
     const vkf__host *host;
-    char *start; // the directory of the model that training begins with
+    char *start;                // the directory of the model that training begins with
+    vkf_inspection *inspection; // of that directory
     vkf_context *context;
     vkf_model *model;
     vkf_model_config model_config;

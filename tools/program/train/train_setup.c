@@ -3,11 +3,9 @@
 #include "command/model_path.h"
 #include "io/file.h"
 #include "io/path.h"
-#include "model/sentence/sentence_modules.h"
 #include "train/new_model.h"
 #include "train/train_ranks.h"
 #include "train/train_run.h"
-#include "training/trainer.h"
 
 // The parameters of heads, as the families name them. BERT's pooler is its base model's, but one that was just drawn.
 static const char *const head_patterns[] = {"classifier*", "pre_classifier*", "score*",           "lm_head*",
@@ -30,15 +28,15 @@ static vkf_status find_place(vkf_train_run *run)
     return vkf__path_join(run->host, run->scratch, VKF_TRAIN_START, &run->start);
 }
 
-// Writes the directory that training begins with, unless a run goes on that has: it is whole where it is there. `from`
-// has a model that lacks a head; NULL: there is none.
-static vkf_status make_start(vkf_train_run *run, const char *from)
+// Writes the directory that training begins with, of a new model or one with a new head, unless a run goes on that has:
+// it is whole where it is there.
+static vkf_status make_start(vkf_train_run *run)
 {
     vkf_status status = VKF_OK;
     VKF_RETURN_IF_ERROR(find_place(run));
     if (vkf_train_leads(run) && !vkf__file_exists(run->start))
-        status = from ? vkf_new_head_write(run->host, run->config, &run->goal, from, run->start)
-                      : vkf_new_model_write(run->host, run->config, run->start);
+        status = run->goal.drawn != VKF_HEAD_NONE ? vkf_new_head_write(run->host, run->config, &run->goal, run->start)
+                                                  : vkf_new_model_write(run->host, run->config, run->start);
     VKF_RETURN_IF_ERROR(status);
     vkf_ranks_meet();
     return VKF_OK;
@@ -48,7 +46,7 @@ static vkf_status find_start(vkf_train_run *run)
 {
     const char *directory = run->config->model;
     if (!directory)
-        return make_start(run, NULL);
+        return make_start(run);
     if (!vkf_find_model(&directory))
         return VKF_ERROR_FILE;
     VKF_STRDUP_OR_RETURN(run->host, run->start, directory);
@@ -58,15 +56,8 @@ static vkf_status find_start(vkf_train_run *run)
 // Gives the model a head where it has none for what is to be learned.
 static vkf_status find_goal(vkf_train_run *run)
 {
-    char *from = NULL;
     VKF_RETURN_IF_ERROR(vkf_train_goal_find(run->host, run->config, run->start, &run->goal));
-    if (run->goal.drawn == VKF_HEAD_NONE)
-        return VKF_OK;
-    vkf_status status = vkf__transformer_directory(run->host, run->start, &from);
-    if (status == VKF_OK)
-        status = make_start(run, from);
-    vkf__free(run->host, from);
-    return status;
+    return run->goal.drawn == VKF_HEAD_NONE ? VKF_OK : make_start(run);
 }
 
 static vkf_status load_model(vkf_train_run *run)
@@ -76,26 +67,28 @@ static vkf_status load_model(vkf_train_run *run)
     const vkf_model_desc desc = {.directory = run->start, .trainable = true};
     VKF_RETURN_IF_ERROR(vkf_model_load(run->context, &desc, &run->model));
     vkf_model_get_config(run->model, &run->model_config);
-    return VKF_OK;
+    return vkf_train_inspect(run->host, run->start, &run->inspection);
 }
 
 // ---- the trainer
+
+static bool has_tensor(const vkf_inspection *inspection, const char *pattern)
+{
+    const char *name;
+    for (uint32_t i = 0; (name = vkf_inspection_tensor(inspection, i)); i++)
+        if (vkf__name_matches(pattern, name))
+            return true;
+    return false;
+}
 
 // Those of the patterns that some parameter has.
 static uint32_t find_head(const vkf_train_run *run, const char **out_patterns)
 {
     const bool drawn = run->goal.drawn != VKF_HEAD_NONE && run->config->parameters == VKF_TRAIN_HEAD;
-    vkf__parameters all = {0};
     uint32_t count = 0;
-    if (vkf__parameters_shape(run->model, NULL, 0, 0, &all) != VKF_OK)
-        return 0;
     for (size_t p = 0; p < HEAD_PATTERNS - !drawn; p++)
-        for (size_t i = 0; i < all.count; i++)
-            if (vkf__name_matches(head_patterns[p], all.items[i].name)) {
-                out_patterns[count++] = head_patterns[p];
-                break;
-            }
-    vkf__parameters_free(&all);
+        if (has_tensor(run->inspection, head_patterns[p]))
+            out_patterns[count++] = head_patterns[p];
     return count;
 }
 
@@ -199,7 +192,8 @@ static uint64_t steps_of(const vkf_train_run *run)
 static vkf_status open_examples(vkf_train_run *run)
 {
     const vkf_train_config *config = run->config;
-    VKF_RETURN_IF_ERROR(vkf_train_words_load(run->host, run->start, &run->model_config, run->goal.task, &run->words));
+    VKF_RETURN_IF_ERROR(
+        vkf_train_words_load(run->host, run->start, run->inspection, &run->model_config, run->goal.task, &run->words));
     VKF_RETURN_IF_ERROR(vkf_train_data_open(&run->words, config, &run->goal, &config->train, config->accumulation,
                                             &run->options->ranks, &run->train));
     if (config->heldout.count > 0)
@@ -238,6 +232,7 @@ void vkf_train_close(vkf_train_run *run)
     vkf_train_data_free(&run->heldout);
     vkf_train_data_free(&run->train);
     vkf_train_words_free(&run->words);
+    vkf_inspection_destroy(&run->inspection);
     vkf_train_goal_free(run->host, &run->goal);
     vkf_model_destroy(&run->model);
     vkf_context_destroy(&run->context);

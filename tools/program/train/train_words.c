@@ -3,14 +3,12 @@
 
 #include "io/file.h"
 #include "io/path.h"
-#include "model/family/labels.h"
-#include "model/text/tokenizer_config.h"
 
 static vkf_status find_mask(vkf_train_words *words, const char *directory)
 {
-    vkf__tokenizer_config tokens;
-    VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(words->host, directory, &words->tokenizer->parts, &tokens));
-    words->mask_id = tokens.special.mask_id;
+    vkf_special_tokens special;
+    VKF_RETURN_IF_ERROR(vkf_tokenizer_read_special_tokens(words->tokenizer, directory, &special));
+    words->mask_id = special.mask_id;
     if (words->mask_id >= 0 && (uint32_t)words->mask_id < words->config->source_vocab)
         return VKF_OK;
     return vkf__fail(words->host, VKF_ERROR_UNSUPPORTED,
@@ -19,7 +17,16 @@ static vkf_status find_mask(vkf_train_words *words, const char *directory)
                      directory);
 }
 
-static vkf_status load_words(vkf_train_words *words, const char *directory)
+static vkf_status list_labels(vkf_train_words *words, vkf_inspection *inspection)
+{
+    VKF_RETURN_IF_ERROR(vkf_inspection_load_labels(inspection, &words->label_count));
+    VKF_ALLOC_OR_RETURN(words->host, words->labels, words->label_count);
+    for (uint32_t i = 0; i < words->label_count; i++)
+        words->labels[i] = vkf_inspection_label(inspection, i);
+    return VKF_OK;
+}
+
+static vkf_status load_words(vkf_train_words *words, const char *directory, vkf_inspection *inspection)
 {
     const vkf__host *host = words->host;
     const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
@@ -38,7 +45,7 @@ static vkf_status load_words(vkf_train_words *words, const char *directory)
     else
         VKF_TRY(vkf_tokenizer_load(&desc, directory, &words->tokenizer));
     if (words->task == VKF_TASK_CLASSIFY || words->task == VKF_TASK_TAG)
-        VKF_TRY(vkf__labels_load(host, directory, &words->labels, &words->label_count));
+        VKF_TRY(list_labels(words, inspection));
     if (words->task == VKF_TASK_FILL)
         VKF_TRY(find_mask(words, directory));
 fail:
@@ -47,11 +54,11 @@ fail:
     return status;
 }
 
-vkf_status vkf_train_words_load(const vkf__host *host, const char *directory, const vkf_model_config *config,
-                                vkf_train_task task, vkf_train_words *out_words)
+vkf_status vkf_train_words_load(const vkf__host *host, const char *directory, vkf_inspection *inspection,
+                                const vkf_model_config *config, vkf_train_task task, vkf_train_words *out_words)
 {
     *out_words = (vkf_train_words){.host = host, .config = config, .task = task};
-    return load_words(out_words, directory);
+    return load_words(out_words, directory, inspection);
 }
 
 void vkf_train_words_free(vkf_train_words *words)
@@ -60,6 +67,6 @@ void vkf_train_words_free(vkf_train_words *words)
         vkf__token_tables_free(&words->tables);
     vkf_tokenizer_destroy(&words->tokenizer);
     if (words->labels)
-        vkf__labels_free(words->host, words->labels, words->label_count);
+        vkf__free(words->host, words->labels);
     *words = (vkf_train_words){0};
 }

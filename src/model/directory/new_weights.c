@@ -1,16 +1,17 @@
 // Lists the tensors that a model reads, and draws them.
-#include "train/new_weights.h"
+#include "model/directory/new_weights.h"
 
 #include <math.h>
 #include <stdio.h>
 
+#include "io/json_file.h"
 #include "io/path.h"
 #include "io/safetensors.h"
 #include "model/family/config_file.h"
 #include "model/family/families.h"
 #include "model/load/weight_resolution.h"
-#include "train/new_files.h"
 
+#define USUAL_DEVIATION 0.02
 #define NO_ROW UINT64_MAX
 
 typedef enum drawn { DRAWN_ZERO = 0, DRAWN_ONE, DRAWN_UNIFORM, DRAWN_NORMAL } drawn;
@@ -24,18 +25,19 @@ typedef struct drawing {
 
 typedef struct new_weights {
     const vkf__host *host;
-    const vkf_train_config *config;
+    uint64_t seed;
     vkf_model_config model;
-    const vkf__family *family; // NULL: torch.nn.Transformer
-    vkf__weights weights;      // the slots point into it
-    vkf__weight_slot *slots;   // (slot_count)
+    const vkf__family *family;    // NULL: torch.nn.Transformer
+    const vkf__family_head *head; // NULL: there is none
+    vkf__weights weights;         // the slots point into it
+    vkf__weight_slot *slots;      // (slot_count)
     size_t slot_count;
     vkf__stored_tensor *tensors;     // (count)
     drawing *drawings;               // (count)
     const vkf__stored_tensor **from; // (count) NULL: it is drawn
     size_t count;
-    const vkf__checkpoint *checkpoint; // has the tensors that are not drawn; NULL: all are
-    double deviation;                  // of a family's normal distribution
+    vkf__checkpoint *checkpoint; // has the tensors that are not drawn; NULL: all are
+    double deviation;            // of a family's normal distribution
 } new_weights;
 
 // ---- how each begins
@@ -61,31 +63,36 @@ static drawing matrix_of(const new_weights *w, const vkf__weight_slot *slot)
     return (drawing){DRAWN_NORMAL, 1 / sqrt(w->model.d_model), NO_ROW};
 }
 
-static drawing matrix_of_family(const new_weights *w, const vkf__weight_slot *slot)
+static bool is_of_head(const new_weights *w, const char *name)
 {
-    const bool gpt2 = w->config->model_type == VKF_TRAIN_GPT2;
-    const bool pads = !gpt2 && w->model.pad_id >= 0 && slot->target == &w->weights.source_embedding;
-    const double scale = gpt2 && ends_with(slot->name, "c_proj.weight") ? sqrt(2.0 * w->model.num_decoder_layers) : 1;
-    return (drawing){DRAWN_NORMAL, w->deviation / scale, pads ? (uint64_t)w->model.pad_id : NO_ROW};
+    for (size_t i = 0; w->head && i < VKF_HEAD_ROLE_COUNT; i++)
+        if (w->head->weights[i] && strcmp(w->head->weights[i], name) == 0)
+            return true;
+    return false;
 }
 
 // ModernBERT's heads begin otherwise than its layers, as its own training's did.
-static drawing matrix_of_head(const new_weights *w, const vkf__weight_slot *slot)
+static double deviation_of(const new_weights *w, const vkf__weight_slot *slot)
 {
-    double deviation = w->deviation;
-    if (w->family == &vkf__family_modernbert)
-        deviation = slot->target == &w->weights.projection
-                        ? 1 / sqrt(w->model.d_model)
-                        : w->deviation / sqrt(2.0 * (w->model.num_encoder_layers + w->model.num_decoder_layers));
-    return (drawing){DRAWN_NORMAL, deviation, NO_ROW};
+    const bool head = w->family == &vkf__family_modernbert && is_of_head(w, slot->name);
+    if (head && slot->target == &w->weights.projection)
+        return 1 / sqrt(w->model.d_model);
+    const bool scaled = head || (w->family == &vkf__family_gpt2 && ends_with(slot->name, "c_proj.weight"));
+    return scaled ? w->deviation / sqrt(2.0 * (w->model.num_encoder_layers + w->model.num_decoder_layers))
+                  : w->deviation;
+}
+
+static drawing matrix_of_family(const new_weights *w, const vkf__weight_slot *slot)
+{
+    const bool pads =
+        w->family != &vkf__family_gpt2 && w->model.pad_id >= 0 && slot->target == &w->weights.source_embedding;
+    return (drawing){DRAWN_NORMAL, deviation_of(w, slot), pads ? (uint64_t)w->model.pad_id : NO_ROW};
 }
 
 static drawing drawing_of(const new_weights *w, const vkf__weight_slot *slot)
 {
     if (slot->rank == 1)
         return vector_of(w, slot->name);
-    if (w->checkpoint)
-        return matrix_of_head(w, slot);
     return w->family ? matrix_of_family(w, slot) : matrix_of(w, slot);
 }
 
@@ -117,14 +124,14 @@ static const vkf__stored_tensor *find_stored(const new_weights *w, const char *n
     return found;
 }
 
-static void add_tensor(new_weights *w, const vkf__weight_slot *slot)
+static vkf_status add_tensor(new_weights *w, const vkf__weight_slot *slot)
 {
     const vkf__stored_tensor *stored = w->checkpoint ? find_stored(w, slot->name) : NULL;
     if (stored) {
         w->tensors[w->count] = *stored;
         w->tensors[w->count].name = slot->name;
         w->from[w->count++] = stored;
-        return;
+        return vkf__slot_check(w->host, w->checkpoint, slot, stored);
     }
     const vkf__shape_in_file shape = vkf__slot_in_file(slot);
     const uint64_t count = (uint64_t)shape.size[0] * (shape.rank == 2 ? shape.size[1] : 1);
@@ -137,6 +144,7 @@ static void add_tensor(new_weights *w, const vkf__weight_slot *slot)
         .count = count,
         .size_bytes = count * sizeof(float),
     };
+    return VKF_OK;
 }
 
 // A tensor that slots share is there once.
@@ -152,7 +160,7 @@ static vkf_status list_tensors(new_weights *w)
     (void)list_slots(w, w->slots);
     for (size_t i = 0; i < w->slot_count; i++)
         if (!w->slots[i].tied && w->slots[i].part == 0)
-            add_tensor(w, &w->slots[i]);
+            VKF_RETURN_IF_ERROR(add_tensor(w, &w->slots[i]));
     return VKF_OK;
 }
 
@@ -198,7 +206,7 @@ static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
     const drawing *d = &w->drawings[index];
     const vkf__stored_tensor *tensor = &w->tensors[index];
     const uint64_t columns = tensor->rank == 2 ? tensor->shape[1] : 1;
-    uint64_t state = w->config->seed;
+    uint64_t state = w->seed;
     float values[256];
     if (w->from[index])
         return vkf__new_file_write_tensor(file, w->from[index]);
@@ -228,15 +236,6 @@ static vkf_status write_file(new_weights *w, const char *path)
     return status;
 }
 
-static bool is_of_head(const new_weights *w, const char *name)
-{
-    const vkf__family_head *head = vkf__family_head_of(w->family, &w->model);
-    for (size_t i = 0; i < VKF_HEAD_ROLE_COUNT; i++)
-        if (head->weights[i] && strcmp(head->weights[i], name) == 0)
-            return true;
-    return false;
-}
-
 // A head may be missing. Anything else belongs to the model.
 static vkf_status say_what_is_drawn(const new_weights *w)
 {
@@ -251,43 +250,51 @@ static vkf_status say_what_is_drawn(const new_weights *w)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%.80s", length > 0 ? ", " : "",
                                    w->tensors[i].name);
     }
-    vkf__log(w->host, VKF_SEVERITY_WARNING, "%s has no head for such classes; newly initialized: %s",
-             vkf__checkpoint_path(w->checkpoint), list);
+    if (length > 0)
+        vkf__log(w->host, VKF_SEVERITY_WARNING, "%s has no head for such classes; newly initialized: %s",
+                 vkf__checkpoint_path(w->checkpoint), list);
     return VKF_OK;
 }
 
-static vkf_status write_weights(new_weights *w, const char *directory)
+// Reads config.json of the directory.
+static vkf_status read_config(new_weights *w, const char *path)
+{
+    json_t *root = NULL;
+    VKF_RETURN_IF_ERROR(vkf__config_load(w->host, path, &w->model, &w->family));
+    VKF_RETURN_IF_ERROR(vkf__json_load(w->host, path, &root));
+    const json_t *range = json_object_get(root, "initializer_range");
+    w->deviation = json_is_number(range) && json_number_value(range) >= 0 ? json_number_value(range) : USUAL_DEVIATION;
+    json_decref(root);
+    w->head = w->family ? vkf__family_head_of(w->family, &w->model) : NULL;
+    if (!w->checkpoint || w->head)
+        return VKF_OK;
+    return vkf__fail(w->host, VKF_ERROR_UNSUPPORTED,
+                     "%s: asks for no head, which is all that is drawn beside the weights of another directory", path);
+}
+
+vkf_status vkf__new_weights_write(const vkf__host *host, const vkf_draw_weights_desc *desc)
 {
     vkf_status status = VKF_OK;
+    new_weights w = {.host = host, .seed = desc->seed};
     char *configuration = NULL, *path = NULL;
-    VKF_TRY(vkf__path_join(w->host, directory, "config.json", &configuration));
-    VKF_TRY(vkf__path_join(w->host, directory, "model.safetensors", &path));
-    VKF_TRY(vkf__config_load(w->host, configuration, &w->model, &w->family));
-    VKF_TRY(list_tensors(w));
-    if (w->checkpoint)
-        VKF_TRY(say_what_is_drawn(w));
-    VKF_TRY(write_file(w, path));
+    VKF_TRY(vkf__path_join(host, desc->directory, "config.json", &configuration));
+    VKF_TRY(vkf__path_join(host, desc->directory, "model.safetensors", &path));
+    if (desc->from_directory)
+        VKF_TRY(vkf__checkpoint_open(host, desc->from_directory, &w.checkpoint));
+    VKF_TRY(read_config(&w, configuration));
+    VKF_TRY(list_tensors(&w));
+    if (w.checkpoint)
+        VKF_TRY(say_what_is_drawn(&w));
+    VKF_TRY(write_file(&w, path));
 fail:
-    vkf__free(w->host, configuration);
-    vkf__free(w->host, path);
-    vkf__free(w->host, w->weights.encoder);
-    vkf__free(w->host, w->weights.decoder);
-    vkf__free(w->host, w->slots);
-    vkf__free(w->host, w->tensors);
-    vkf__free(w->host, w->drawings);
-    vkf__free(w->host, w->from);
+    vkf__checkpoint_close(&w.checkpoint);
+    vkf__free(host, configuration);
+    vkf__free(host, path);
+    vkf__free(host, w.weights.encoder);
+    vkf__free(host, w.weights.decoder);
+    vkf__free(host, w.slots);
+    vkf__free(host, w.tensors);
+    vkf__free(host, w.drawings);
+    vkf__free(host, w.from);
     return status;
-}
-
-vkf_status vkf_new_weights_write(const vkf__host *host, const vkf_train_config *config, const char *directory)
-{
-    new_weights w = {.host = host, .config = config, .deviation = VKF_NEW_DEVIATION};
-    return write_weights(&w, directory);
-}
-
-vkf_status vkf_new_head_weights_write(const vkf__host *host, const vkf_train_config *config,
-                                      const vkf__checkpoint *checkpoint, double deviation, const char *directory)
-{
-    new_weights w = {.host = host, .config = config, .checkpoint = checkpoint, .deviation = deviation};
-    return write_weights(&w, directory);
 }

@@ -5,10 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <vkformer/train.h>
 
 #include "recording_host.h"
 #include "scratch_directory.h"
-#include "training/train_checkpoint.h"
+#include "train/train_steps.h"
 
 static void make(scratch_directory *scratch, const char *name)
 {
@@ -48,16 +49,16 @@ static void test_last_step_is_the_greatest_number(void **state)
     static const char *const others[] = {"step-",   "step-010", "step-12.tmp",
                                          "step--3", "xstep-99", "step-99999999999999999999"};
     uint64_t step = 0;
-    assert_false(vkf__last_step(scratch->path, &step));
-    assert_false(vkf__last_step(scratch_path(scratch, "nowhere"), &step));
+    assert_false(vkf_train_last_step(scratch->path, &step));
+    assert_false(vkf_train_last_step(scratch_path(scratch, "nowhere"), &step));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         make(scratch, others[i]);
-    assert_false(vkf__last_step(scratch->path, &step));
+    assert_false(vkf_train_last_step(scratch->path, &step));
     make(scratch, "step-9");
     make(scratch, "step-10");
     make(scratch, "step-0");
     make_foreign(scratch, "step-11");
-    assert_true(vkf__last_step(scratch->path, &step));
+    assert_true(vkf_train_last_step(scratch->path, &step));
     assert_int_equal(step, 10);
     remove_all(scratch);
 }
@@ -85,7 +86,7 @@ static void test_keep_steps_removes_older_ones_and_what_was_left(void **state)
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         make(scratch, kept[i]);
     make_foreign(scratch, "step-2");
-    assert_int_equal(vkf__keep_steps(&recording.host, scratch->path, 2), VKF_OK);
+    assert_int_equal(vkf_train_keep_steps(&recording.host, scratch->path, 2), VKF_OK);
     for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
         assert_false(is_there(scratch, gone[i]));
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
@@ -105,10 +106,10 @@ static void test_keep_steps_leaves_what_is_held(void **state)
     intptr_t hold = VKF_NO_HOLD;
     static const char name[] = ".step-8.vkformer-0123456789abcdef.tmp";
     assert_int_equal(vkf__directory_make_held(scratch_path(scratch, name), &hold), 0);
-    assert_int_equal(vkf__keep_steps(&recording.host, scratch->path, 0), VKF_OK);
+    assert_int_equal(vkf_train_keep_steps(&recording.host, scratch->path, 0), VKF_OK);
     assert_true(is_there(scratch, name));
     vkf__directory_release(hold);
-    assert_int_equal(vkf__keep_steps(&recording.host, scratch->path, 0), VKF_OK);
+    assert_int_equal(vkf_train_keep_steps(&recording.host, scratch->path, 0), VKF_OK);
     assert_false(is_there(scratch, name));
     assert_int_equal(recording.live, 0);
 }
