@@ -31,9 +31,16 @@
 #include "tried_config.h"
 
 #define CASE_BYTES ((uint64_t)16 << 20)
-#define DRAWS 24
 #define FRUITLESS 12
 #define WORDS VKF_OP_MAX_PARAMS
+
+// A build with sanitizers looks at how the references read and write: it takes every tenth kernel and its edge shapes,
+// which do not show that every word is noticed.
+#ifdef __SANITIZE_ADDRESS__
+static const uint32_t stride = 10, draws = 0;
+#else
+static const uint32_t stride = 1, draws = 24;
+#endif
 
 // A place that a change may be made at: a word of the parameters or, behind them, a constant.
 typedef struct place {
@@ -238,7 +245,7 @@ static void run_variant(noticing *n, const vkf__variant *variant)
     cases.draw = true;
     // What this kernel does not notice in a few, another may.
     uint32_t noticed = n->count, fruitless = 0;
-    for (uint32_t i = 0; i < DRAWS && fruitless < FRUITLESS && has_unnoticed(n, variant->kernel); i++) {
+    for (uint32_t i = 0; i < draws && fruitless < FRUITLESS && has_unnoticed(n, variant->kernel); i++) {
         assert_int_equal(info->cases(&cases), VKF_OK);
         fruitless = n->count == noticed ? fruitless + 1 : 0;
         noticed = n->count;
@@ -287,7 +294,7 @@ static void test_every_word_and_flag_is_noticed(void **state)
     assert_true(n->first && n->second);
     for (size_t chip = 0; chip < sizeof chips / sizeof chips[0]; chip++) {
         n->context = context_of(chips[chip], &(vkf_allocator){0});
-        for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        for (uint32_t i = 0; i < vkf__kernel_count(); i += stride) {
             const vkf__kernel *kernel = vkf__kernel_at(i);
             if (!vkf__operator(kernel->op)->cases || (only && strcmp(only, vkf__op_name(kernel->op)) != 0))
                 continue;
@@ -298,7 +305,8 @@ static void test_every_word_and_flag_is_noticed(void **state)
         vkf_context_destroy(&n->context);
     }
     assert_true(n->taken > 0);
-    assert_int_equal(list_unnoticed(n), 0);
+    if (draws > 0)
+        assert_int_equal(list_unnoticed(n), 0);
     free(n->first);
     free(n->second);
     free(n);
