@@ -106,7 +106,7 @@ VKF_INLINE bool vkf_inspection_module(const vkf_inspection *inspection, const ch
 
 // The name of the model that the adapter in desc->directory belongs to (base_model_name_or_path), where that directory
 // has no model, and the name is not the path of one: whoever knows where models are finds it, and gives both
-// directories to vkf_model_load(). "" otherwise. *inout_bytes is as in vkf_model_metadata(), and out_name may be NULL.
+// directories to vkf_model_load(). "" otherwise. *inout_bytes is as in vkf_model_metadata(). out_name may be NULL.
 // Statuses: FILE, FORMAT, UNSUPPORTED, TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_adapter_base(const vkf_inspection_desc *desc, size_t *inout_bytes,
                                                       char *out_name);

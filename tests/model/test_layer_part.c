@@ -70,8 +70,7 @@ static vkf_session *open_session(const vkf_test_gpu *gpu, const char *directory,
     vkf_memory_plan weights, rest;
     assert_int_equal(vkf_model_plan(gpu->context, &desc, &weights), VKF_OK);
     assert_int_equal(vkf_model_plan_session(gpu->context, &desc, sizes, &rest), VKF_OK);
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK ||
-        vkf_session_create(model, sizes, &session) != VKF_OK)
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK || vkf_session_create(model, sizes, &session) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     assert_true(vkf_test_bytes_in_use(gpu) - before == planned_bytes(&weights) + planned_bytes(&rest));
     vkf_model_destroy(&model);

@@ -220,6 +220,7 @@ void valid_make(vkf_test_gpu *gpu)
     assert_int_equal(vkf_device_setup_create(&setup, &valid.setup), VKF_OK);
     make_sessions();
     make_texts();
+    (void)valid_vkf_generation("");
     valid_make_trainer();
 }
 

@@ -86,7 +86,7 @@ vkf_inspection_desc valid_vkf_inspection_desc(const char *function, const char *
 vkf_quantize_desc valid_vkf_quantize_desc(const char *function, const char *parameter)
 {
     (void)parameter;
-    return (vkf_quantize_desc){.directory = valid_directory(function),
+    return (vkf_quantize_desc){.directory = VKF_TEST_SOURCE_DIR "/tools/demo-model",
                                .out_directory = valid_checkpoint(function),
                                .quantization = VKF_QUANTIZATION_Q8,
                                .progress = go_on,

@@ -176,7 +176,7 @@ static bool cancel(void *user, uint32_t done, uint32_t total, const char *what)
 static vkf_quantize_desc quantizing(recording_host *recording, scratch_directory *scratch, cancelling *progress)
 {
     return (vkf_quantize_desc){
-        .directory = PRETRAINED "llama",
+        .directory = DEMO,
         .out_directory = scratch_path(scratch, "out"),
         .quantization = VKF_QUANTIZATION_Q8,
         .progress = cancel,

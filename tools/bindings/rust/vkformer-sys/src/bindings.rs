@@ -14,6 +14,8 @@ pub const VKF_MAX_POOLINGS: u32 = 8;
 pub const VKF_MAX_ROTARY_DIM: u32 = 256;
 pub const VKF_MAX_EOS: u32 = 8;
 pub const VKF_MAX_BEAMS: u32 = 64;
+pub const VKF_MODULE_NAME_MAX: u32 = 128;
+pub const VKF_MODULE_MAX_PIECES: u32 = 3;
 pub const VKF_STATISTIC_NAME_SIZE: u32 = 64;
 pub const VKF_STATISTIC_UNKNOWN: i32 = -1;
 pub const VKF_SHADER_MAX_BINDINGS: u32 = 64;
@@ -23,6 +25,7 @@ pub const VKF_MEASURE_FMA_MAX_CHAINS: u32 = 4;
 pub const VKF_MEASURE_FMA_MAX_ROUNDS: u32 = 16384;
 pub const VKF_COUNTER_NAME_SIZE: u32 = 64;
 pub const VKF_COUNTER_DESCRIPTION_SIZE: u32 = 256;
+pub const VKF_CHECKPOINT_FILE: &[u8; 21usize] = b"training.safetensors\0";
 pub const VKF_VARIANT_NAME_SIZE: u32 = 96;
 pub type __int8_t = ::std::os::raw::c_schar;
 pub type __uint8_t = ::std::os::raw::c_uchar;
@@ -1802,6 +1805,58 @@ impl vkf_quantization {
 pub struct vkf_quantization(pub ::std::os::raw::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct vkf_part_link {
+    pub take: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            out_bytes: *mut ::std::os::raw::c_void,
+            size_bytes: usize,
+        ) -> bool,
+    >,
+    pub give: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            bytes: *const ::std::os::raw::c_void,
+            size_bytes: usize,
+        ) -> bool,
+    >,
+    pub share: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            bytes: *mut ::std::os::raw::c_void,
+            size_bytes: usize,
+        ) -> bool,
+    >,
+    pub user: *mut ::std::os::raw::c_void,
+}
+impl Default for vkf_part_link {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_layer_part {
+    pub first: u32,
+    pub count: u32,
+    pub link: vkf_part_link,
+    pub reserved: [u64; 4usize],
+}
+impl Default for vkf_layer_part {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vkf_model_desc {
     pub directory: *const ::std::os::raw::c_char,
     pub config: *const vkf_model_config,
@@ -1813,6 +1868,7 @@ pub struct vkf_model_desc {
     pub progress_user: *mut ::std::os::raw::c_void,
     pub trainable: bool,
     pub adapter_directory: *const ::std::os::raw::c_char,
+    pub part: *const vkf_layer_part,
 }
 impl Default for vkf_model_desc {
     fn default() -> Self {
@@ -2019,6 +2075,17 @@ impl Default for vkf_generate_args {
             s.assume_init()
         }
     }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_generation {
+    _unused: [u8; 0],
+}
+extern "C" {
+    pub fn vkf_generation_turn(generation: *mut vkf_generation, out_more: *mut bool) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_generation_destroy(generation: *mut *mut vkf_generation);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2277,6 +2344,14 @@ extern "C" {
         session: *mut vkf_session,
         args: *const vkf_generate_args,
         args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_generation_begin_sized(
+        session: *mut vkf_session,
+        args: *const vkf_generate_args,
+        args_bytes: usize,
+        out_generation: *mut *mut vkf_generation,
     ) -> vkf_status;
 }
 extern "C" {
@@ -2583,6 +2658,8 @@ pub struct vkf_special_tokens {
     pub mask_id: i32,
     pub unk_id: i32,
     pub pad_id: i32,
+    pub bos_id: i32,
+    pub eos_id: i32,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2646,11 +2723,252 @@ extern "C" {
     );
 }
 extern "C" {
+    pub fn vkf_tokenizer_read_special_tokens_sized(
+        tokenizer: *const vkf_tokenizer,
+        directory: *const ::std::os::raw::c_char,
+        out_tokens: *mut vkf_special_tokens,
+        tokens_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
     pub fn vkf_embedder_run_sized(
         embedder: *mut vkf_embedder,
         args: *const vkf_embed_args,
         args_bytes: usize,
     ) -> vkf_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_inspection {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_inspection_desc {
+    pub directory: *const ::std::os::raw::c_char,
+    pub adapter_directory: *const ::std::os::raw::c_char,
+    pub message: vkf_message_fn,
+    pub message_user: *mut ::std::os::raw::c_void,
+    pub min_severity: vkf_severity,
+    pub allocator: vkf_allocator,
+}
+impl Default for vkf_inspection_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_inspection_destroy(inspection: *mut *mut vkf_inspection);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_inspection_info {
+    pub supported: vkf_status,
+    pub has_weights: bool,
+    pub transformer_directory: *const ::std::os::raw::c_char,
+    pub adapter_directory: *const ::std::os::raw::c_char,
+    pub parameter_count: u64,
+    pub model_type: *const ::std::os::raw::c_char,
+    pub asked_head: vkf_head,
+    pub embeds: bool,
+    pub adapter_products: u32,
+    pub adapter_tensors: u32,
+    pub similarity: vkf_similarity,
+    pub truncate_dim: u32,
+    pub default_prompt: i32,
+    pub reserved: [u32; 16usize],
+}
+impl Default for vkf_inspection_info {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_inspection_get_config(inspection: *const vkf_inspection, out_config: *mut vkf_model_config);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_stored_type {
+    pub name: *const ::std::os::raw::c_char,
+    pub tensor_count: u64,
+    pub size_bytes: u64,
+}
+impl Default for vkf_stored_type {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_inspection_unread(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    pub fn vkf_inspection_tensor(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    pub fn vkf_inspection_load_labels(inspection: *mut vkf_inspection, out_count: *mut u32) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_inspection_label(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    pub fn vkf_inspection_prompt(inspection: *const vkf_inspection, index: u32) -> *const vkf_embed_prompt;
+}
+extern "C" {
+    pub fn vkf_inspection_try_texts(inspection: *const vkf_inspection) -> vkf_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_module_piece {
+    pub name: [::std::os::raw::c_char; 128usize],
+    pub width: u32,
+    pub parts: u32,
+    pub part: u32,
+    pub part_rows: u32,
+}
+impl Default for vkf_module_piece {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_module_result {
+    pub pieces: [vkf_module_piece; 3usize],
+    pub piece_count: u32,
+    pub of_memory: bool,
+    pub of_sequences: bool,
+    pub in_heads: bool,
+    pub key_heads: u32,
+    pub group: u32,
+    pub head_dim: u32,
+    pub reserved: [u32; 8usize],
+}
+impl Default for vkf_module_result {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_quantize_desc {
+    pub directory: *const ::std::os::raw::c_char,
+    pub adapter_directory: *const ::std::os::raw::c_char,
+    pub out_directory: *const ::std::os::raw::c_char,
+    pub quantization: vkf_quantization,
+    pub progress: vkf_progress_fn,
+    pub progress_user: *mut ::std::os::raw::c_void,
+    pub message: vkf_message_fn,
+    pub message_user: *mut ::std::os::raw::c_void,
+    pub min_severity: vkf_severity,
+    pub allocator: vkf_allocator,
+}
+impl Default for vkf_quantize_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct vkf_quantize_result {
+    pub tensor_count: u64,
+    pub block_count: u64,
+}
+extern "C" {
+    pub fn vkf_head_class(model_type: *const ::std::os::raw::c_char, head: vkf_head) -> *const ::std::os::raw::c_char;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_draw_weights_desc {
+    pub directory: *const ::std::os::raw::c_char,
+    pub from_directory: *const ::std::os::raw::c_char,
+    pub seed: u64,
+    pub message: vkf_message_fn,
+    pub message_user: *mut ::std::os::raw::c_void,
+    pub min_severity: vkf_severity,
+    pub allocator: vkf_allocator,
+}
+impl Default for vkf_draw_weights_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_inspection_create_sized(
+        desc: *const vkf_inspection_desc,
+        desc_bytes: usize,
+        out_inspection: *mut *mut vkf_inspection,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_inspection_get_info_sized(
+        inspection: *const vkf_inspection,
+        out_info: *mut vkf_inspection_info,
+        info_bytes: usize,
+    );
+}
+extern "C" {
+    pub fn vkf_inspection_stored_sized(
+        inspection: *const vkf_inspection,
+        index: u32,
+        out_type: *mut vkf_stored_type,
+        type_bytes: usize,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vkf_inspection_module_sized(
+        inspection: *const vkf_inspection,
+        part: *const ::std::os::raw::c_char,
+        label: *const ::std::os::raw::c_char,
+        out_result: *mut vkf_module_result,
+        result_bytes: usize,
+    ) -> bool;
+}
+extern "C" {
+    pub fn vkf_adapter_base_sized(
+        desc: *const vkf_inspection_desc,
+        desc_bytes: usize,
+        inout_bytes: *mut usize,
+        out_name: *mut ::std::os::raw::c_char,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_quantize_sized(
+        desc: *const vkf_quantize_desc,
+        desc_bytes: usize,
+        out_result: *mut vkf_quantize_result,
+        result_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_draw_weights_sized(desc: *const vkf_draw_weights_desc, desc_bytes: usize) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2674,6 +2992,7 @@ pub struct vkf_generator_desc {
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
     pub adapter_directory: *const ::std::os::raw::c_char,
+    pub batches: u32,
 }
 impl Default for vkf_generator_desc {
     fn default() -> Self {
@@ -3342,6 +3661,7 @@ pub struct vkf_train_result {
 pub struct vkf_train_parameter {
     pub name: *const ::std::os::raw::c_char,
     pub count: u64,
+    pub value: vkf_tensor,
 }
 impl Default for vkf_train_parameter {
     fn default() -> Self {
@@ -3351,6 +3671,13 @@ impl Default for vkf_train_parameter {
             s.assume_init()
         }
     }
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct vkf_trainer_info {
+    pub parameter_count: u64,
+    pub trained_count: u64,
+    pub weights_bytes: u64,
 }
 extern "C" {
     pub fn vkf_trainer_save(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
@@ -3363,6 +3690,18 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_trainer_steps(trainer: *const vkf_trainer) -> u64;
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct vkf_train_progress {
+    pub steps: u64,
+    pub skipped: u64,
+    pub batches: u64,
+    pub best_step: u64,
+    pub best_loss: f64,
+}
+extern "C" {
+    pub fn vkf_trainer_set_best(trainer: *mut vkf_trainer, step: u64, loss: f64);
 }
 extern "C" {
     pub fn vkf_trainer_create_sized(
@@ -3416,6 +3755,24 @@ extern "C" {
         out_parameter: *mut vkf_train_parameter,
         parameter_bytes: usize,
     ) -> bool;
+}
+extern "C" {
+    pub fn vkf_trainer_get_info_sized(trainer: *const vkf_trainer, out_info: *mut vkf_trainer_info, info_bytes: usize);
+}
+extern "C" {
+    pub fn vkf_trainer_get_progress_sized(
+        trainer: *const vkf_trainer,
+        out_progress: *mut vkf_train_progress,
+        progress_bytes: usize,
+    );
+}
+extern "C" {
+    pub fn vkf_train_progress_read_sized(
+        context: *mut vkf_context,
+        directory: *const ::std::os::raw::c_char,
+        out_progress: *mut vkf_train_progress,
+        progress_bytes: usize,
+    ) -> vkf_status;
 }
 impl vkf_tune_kind {
     pub const VKF_TUNE_LINEAR: vkf_tune_kind = vkf_tune_kind(0);
@@ -3562,6 +3919,55 @@ pub unsafe fn vkf_context_last_limit(context: *const vkf_context, out_limit: *mu
     vkf_context_last_limit_sized(context, out_limit, ::std::mem::size_of::<vkf_limit>())
 }
 #[inline]
+pub unsafe fn vkf_inspection_create(
+    desc: *const vkf_inspection_desc,
+    out_inspection: *mut *mut vkf_inspection,
+) -> vkf_status {
+    vkf_inspection_create_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), out_inspection)
+}
+#[inline]
+pub unsafe fn vkf_inspection_get_info(inspection: *const vkf_inspection, out_info: *mut vkf_inspection_info) {
+    vkf_inspection_get_info_sized(inspection, out_info, ::std::mem::size_of::<vkf_inspection_info>())
+}
+#[inline]
+pub unsafe fn vkf_inspection_stored(
+    inspection: *const vkf_inspection,
+    index: u32,
+    out_type: *mut vkf_stored_type,
+) -> bool {
+    vkf_inspection_stored_sized(inspection, index, out_type, ::std::mem::size_of::<vkf_stored_type>())
+}
+#[inline]
+pub unsafe fn vkf_inspection_module(
+    inspection: *const vkf_inspection,
+    part: *const ::std::os::raw::c_char,
+    label: *const ::std::os::raw::c_char,
+    out_result: *mut vkf_module_result,
+) -> bool {
+    vkf_inspection_module_sized(inspection, part, label, out_result, ::std::mem::size_of::<vkf_module_result>())
+}
+#[inline]
+pub unsafe fn vkf_adapter_base(
+    desc: *const vkf_inspection_desc,
+    inout_bytes: *mut usize,
+    out_name: *mut ::std::os::raw::c_char,
+) -> vkf_status {
+    vkf_adapter_base_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), inout_bytes, out_name)
+}
+#[inline]
+pub unsafe fn vkf_quantize(desc: *const vkf_quantize_desc, out_result: *mut vkf_quantize_result) -> vkf_status {
+    vkf_quantize_sized(
+        desc,
+        ::std::mem::size_of::<vkf_quantize_desc>(),
+        out_result,
+        ::std::mem::size_of::<vkf_quantize_result>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_draw_weights(desc: *const vkf_draw_weights_desc) -> vkf_status {
+    vkf_draw_weights_sized(desc, ::std::mem::size_of::<vkf_draw_weights_desc>())
+}
+#[inline]
 pub unsafe fn vkf_embedder_create(
     context: *mut vkf_context,
     desc: *const vkf_embedder_desc,
@@ -3572,6 +3978,19 @@ pub unsafe fn vkf_embedder_create(
 #[inline]
 pub unsafe fn vkf_embedder_get_special_tokens(embedder: *const vkf_embedder, out_tokens: *mut vkf_special_tokens) {
     vkf_embedder_get_special_tokens_sized(embedder, out_tokens, ::std::mem::size_of::<vkf_special_tokens>())
+}
+#[inline]
+pub unsafe fn vkf_tokenizer_read_special_tokens(
+    tokenizer: *const vkf_tokenizer,
+    directory: *const ::std::os::raw::c_char,
+    out_tokens: *mut vkf_special_tokens,
+) -> vkf_status {
+    vkf_tokenizer_read_special_tokens_sized(
+        tokenizer,
+        directory,
+        out_tokens,
+        ::std::mem::size_of::<vkf_special_tokens>(),
+    )
 }
 #[inline]
 pub unsafe fn vkf_embedder_run(embedder: *mut vkf_embedder, args: *const vkf_embed_args) -> vkf_status {
@@ -3798,6 +4217,14 @@ pub unsafe fn vkf_session_generate(session: *mut vkf_session, args: *const vkf_g
     vkf_session_generate_sized(session, args, ::std::mem::size_of::<vkf_generate_args>())
 }
 #[inline]
+pub unsafe fn vkf_generation_begin(
+    session: *mut vkf_session,
+    args: *const vkf_generate_args,
+    out_generation: *mut *mut vkf_generation,
+) -> vkf_status {
+    vkf_generation_begin_sized(session, args, ::std::mem::size_of::<vkf_generate_args>(), out_generation)
+}
+#[inline]
 pub unsafe fn vkf_session_timings(
     session: *mut vkf_session,
     inout_count: *mut u32,
@@ -3962,6 +4389,22 @@ pub unsafe fn vkf_trainer_parameter(
     out_parameter: *mut vkf_train_parameter,
 ) -> bool {
     vkf_trainer_parameter_sized(trainer, index, out_parameter, ::std::mem::size_of::<vkf_train_parameter>())
+}
+#[inline]
+pub unsafe fn vkf_trainer_get_info(trainer: *const vkf_trainer, out_info: *mut vkf_trainer_info) {
+    vkf_trainer_get_info_sized(trainer, out_info, ::std::mem::size_of::<vkf_trainer_info>())
+}
+#[inline]
+pub unsafe fn vkf_trainer_get_progress(trainer: *const vkf_trainer, out_progress: *mut vkf_train_progress) {
+    vkf_trainer_get_progress_sized(trainer, out_progress, ::std::mem::size_of::<vkf_train_progress>())
+}
+#[inline]
+pub unsafe fn vkf_train_progress_read(
+    context: *mut vkf_context,
+    directory: *const ::std::os::raw::c_char,
+    out_progress: *mut vkf_train_progress,
+) -> vkf_status {
+    vkf_train_progress_read_sized(context, directory, out_progress, ::std::mem::size_of::<vkf_train_progress>())
 }
 #[inline]
 pub unsafe fn vkf_tune(
