@@ -1,8 +1,8 @@
-// Products with weights in blocks by integer dot products, and the rounding of activations that comes before them. The
-// kernels are asked for by name, as few of the devices that tests run on take them of their own accord.
+// Products with weights in blocks by integer dot products, beside what their cases try: the rounding of activations
+// that comes before them, numbers that are none, and where the kernels are taken.
 //
 // Where a's values are such that blocks of signed bytes hold them exactly (vkf_test_gemm_case.bytes), the bounds are
-// those of test_op_gemm_blocks.c: a sum's order, and the rounding of a half.
+// those of a sum's order, and of the rounding of a half.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -232,88 +232,6 @@ static void run(vkf_test_ops *ops, size_t number, vkf_test_gemm_case gemm, const
     check_kernel(ops, kernel);
 }
 
-// One, odd, prime, around panels and tiles.
-static const uint32_t SHAPES[][3] = {
-    {1, 1, 32},   {1, 31, 64},  {1, 257, 4096}, {2, 33, 160},  {3, 65, 32},  {5, 97, 128},
-    {8, 64, 64},  {7, 1, 4128}, {9, 33, 32},    {31, 63, 64},  {32, 32, 96}, {33, 65, 2080},
-    {47, 64, 32}, {63, 65, 96}, {64, 64, 64},   {65, 127, 64}, {97, 2, 128},
-};
-
-// By the kernel that suits the number of rows, whatever it is. Other types than f32 change how elements are read and
-// written alone: every third shape has them.
-static void run_shapes(vkf_test_ops *ops, bool few, const char *kernel)
-{
-    for (size_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
-        const uint32_t *s = SHAPES[i / 2];
-        const size_t other = i / 2 % 3 == 2 ? 1 + i / 6 % 2 : 0;
-        const vkf_test_gemm_case gemm = {.m = s[0], .n = s[1], .k = s[2], .alpha = 1, .bias = true};
-        ops->aligned = i % 4 < 2;
-        if ((s[0] <= 8) == few)
-            run(ops, i % 2 + 2 * other, gemm, kernel);
-    }
-}
-
-static void test_products_of_every_shape(void **state)
-{
-    static const char *const kernels[] = {"gemm_dot_tile.", "gemm_dot."};
-    (void)vkf_test_ops_of(state);
-    for (int few = 0; few < 2; few++) {
-        vkf_test_ops ops;
-        if (vkf_test_ops_open_variant(&ops, kernels[few]))
-            run_shapes(&ops, few != 0, kernels[few]);
-        vkf_test_ops_close(&ops);
-    }
-}
-
-static const vkf_test_gemm_case EPILOGUES[] = {
-    {.alpha = 0.5f, .beta = -0.5f, .c = true},
-    {.alpha = 1, .beta = 1, .c = true, .c_in_place = true, .bias = true, .activation = VKF_ACTIVATION_SILU},
-    {.alpha = 1,
-     .residual = true,
-     .residual_in_place = true,
-     .bias = true,
-     .bias_dtype = VKF_DTYPE_BF16,
-     .activation = VKF_ACTIVATION_GELU_TANH},
-    {.alpha = 0, .beta = 2, .c = true},
-    {.alpha = -1, .batch = 3, .b_shared = true, .bias = true, .bias_dtype = VKF_DTYPE_F16},
-};
-
-static void test_products_with_epilogues(void **state)
-{
-    static const uint32_t rows[] = {1, 35};
-    (void)vkf_test_ops_of(state);
-    vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot")) {
-        for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(EPILOGUES); i++) {
-            vkf_test_gemm_case gemm = EPILOGUES[i % COUNT_OF(EPILOGUES)];
-            gemm.m = rows[i / COUNT_OF(EPILOGUES)];
-            gemm.n = 45;
-            gemm.k = 96;
-            run(&ops, i, gemm, "gemm_dot");
-        }
-    }
-    vkf_test_ops_close(&ops);
-}
-
-// Whole numbers: exact, whatever the order of sums, also beyond what one dispatch sums up.
-static void test_products_with_large_k_are_exact(void **state)
-{
-    static const uint32_t sizes[][3] = {{1, 3, 100000}, {5, 33, 100000}, {11, 3, 100000}, {2, 35, 135200}};
-    (void)vkf_test_ops_of(state);
-    vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot")) {
-        for (size_t i = 0; i < 2 * COUNT_OF(sizes); i++) {
-            const uint32_t *s = sizes[i / 2];
-            const vkf_test_gemm_types types = {VKF_DTYPE_F32, BLOCK_TYPES[i % 2], VKF_DTYPE_F32};
-            const vkf_test_gemm_case gemm = {
-                .m = s[0], .n = s[1], .k = s[2], .transpose_b = true, .alpha = 1, .bias = true, .bytes = true};
-            vkf_test_gemm_run(&ops, &types, &gemm, true, 0, 0);
-            check_kernel(&ops, "gemm_dot");
-        }
-    }
-    vkf_test_ops_close(&ops);
-}
-
 // The nearest byte, and for values half way between two what is away from there: devices round those either way.
 static void round_row(float *x, uint32_t k, double *out)
 {
@@ -524,9 +442,6 @@ int main(void)
         VKF_OPS_TEST(test_rows_are_rounded_to_blocks),
         VKF_OPS_TEST(test_rows_are_gated_and_rounded),
         VKF_OPS_TEST(test_rows_beyond_the_numbers),
-        VKF_OPS_TEST(test_products_of_every_shape),
-        VKF_OPS_TEST(test_products_with_epilogues),
-        VKF_OPS_TEST(test_products_with_large_k_are_exact),
         VKF_OPS_TEST(test_products_round_the_rows),
         VKF_OPS_TEST(test_products_keep_nan),
         VKF_OPS_TEST(test_products_where_it_is_accelerated),

@@ -1,5 +1,5 @@
-// vkf_gemm() by the kernels that sum short runs of products in f16: exact where all sums are halves, and elsewhere
-// within what VKF_PRECISION_F16_SUMS promises, on random values and on those that lose the most.
+// vkf_gemm() by the kernels that sum short runs of products in f16: within what VKF_PRECISION_F16_SUMS promises, on
+// random values and on those that lose the most, and taken where that is allowed.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define H VKF_DTYPE_F16
 #define F VKF_DTYPE_F32
 
-static const vkf_test_gemm_types HALF = {H, H, H}, HALF_TO_FLOAT = {H, H, F}, ROUNDED = {F, H, F};
+static const vkf_test_gemm_types HALF_TO_FLOAT = {H, H, F};
 
 // Opens the device with a precision and a variant, as one that is no processor. False where no kernel sums in f16.
 static bool open_half(vkf_test_ops *ops, vkf_precision precision, const char *variant)
@@ -31,119 +31,6 @@ static void assert_kernel(const vkf_test_ops *ops, const char *name)
     const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
     if (strncmp(kernel, name, strlen(name)) != 0)
         fail_msg("%s took the product, not %s", kernel, name);
-}
-
-// Integers of -3 to 3: each run sums up to at most 9 * 16, and each product to less than 2048, which halves hold.
-static void run_exactly(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm)
-{
-    for (int aligned = 0; aligned < 2; aligned++) {
-        ops->aligned = aligned;
-        vkf_test_gemm_run(ops, types, gemm, true, 0, 0);
-        assert_kernel(ops, "gemm_half");
-    }
-}
-
-// Each set of flags is a pipeline, which drivers take seconds to compile, so that one set takes most shapes.
-#define LINEAR(m_, n_, k_)                                                                                          \
-    {                                                                                                               \
-        .m = m_, .n = n_, .k = k_, .transpose_b = true, .bias = true, .alpha = 1, .activation = VKF_ACTIVATION_RELU \
-    }
-static const vkf_test_gemm_case SMALL[] = {
-    LINEAR(1, 1, 1),    LINEAR(2, 3, 2),    LINEAR(7, 13, 31),  LINEAR(9, 33, 33), LINEAR(31, 32, 32),
-    LINEAR(32, 31, 63), LINEAR(33, 33, 64), LINEAR(17, 40, 70), LINEAR(61, 67, 5), LINEAR(5, 3, 200),
-};
-static const vkf_test_gemm_case LARGE[] = {LINEAR(63, 64, 33), LINEAR(64, 65, 32), LINEAR(65, 63, 31),
-                                           LINEAR(129, 24, 64)};
-static const vkf_test_gemm_case LARGEST[] = {LINEAR(127, 129, 33), LINEAR(128, 127, 64), LINEAR(129, 128, 31)};
-
-static void run_shapes(const char *variant, const vkf_test_gemm_types *types, const vkf_test_gemm_case *cases,
-                       size_t count)
-{
-    vkf_test_ops ops;
-    if (open_half(&ops, VKF_PRECISION_F16_SUMS, variant)) {
-        for (size_t i = 0; i < count; i++)
-            run_exactly(&ops, types, &cases[i]);
-    }
-    vkf_test_ops_close(&ops);
-}
-
-static void test_half_sums_around_tiles(void **state)
-{
-    (void)vkf_test_ops_of(state);
-    run_shapes("gemm_half.f16_f16_f32/small", &HALF_TO_FLOAT, SMALL, COUNT_OF(SMALL));
-    run_shapes("gemm_half.f32_f16_f32/large", &ROUNDED, LARGE, COUNT_OF(LARGE));
-    if (vkf_test_all()) {
-        run_shapes("gemm_half.f16_f16_f16/64x64", &HALF, LARGE, COUNT_OF(LARGE));
-        run_shapes("gemm_half.f32_f16_f32/128x128", &ROUNDED, LARGEST, COUNT_OF(LARGEST));
-    }
-}
-
-static void test_half_sums_by_layout_and_epilogue(void **state)
-{
-    static const vkf_test_gemm_case cases[] = {
-        {.m = 37, .n = 41, .k = 43, .alpha = 1, .beta = 1, .c = true, .transpose_a = true},
-        {.m = 36, .n = 40, .k = 44, .alpha = 1, .transpose_a = true},
-        {.m = 10, .n = 24, .k = 9, .batch = 3, .alpha = 1, .residual = true},
-        {.m = 40, .n = 70, .k = 65, .alpha = 1, .bias = true, .packed = true, .transpose_b = true},
-        {.m = 33, .n = 40, .k = 48, .alpha = 1, .beta = 1, .c = true, .c_in_place = true, .transpose_b = true},
-    };
-    vkf_test_ops ops;
-    (void)vkf_test_ops_of(state);
-    if (open_half(&ops, VKF_PRECISION_F16_SUMS, "gemm_half.f16_f16_f16/small")) {
-        for (size_t i = 0; i < COUNT_OF(cases); i++)
-            run_exactly(&ops, &HALF, &cases[i]);
-    }
-    vkf_test_ops_close(&ops);
-}
-
-static void test_half_sums_in_parts(void **state)
-{
-    static const vkf_test_gemm_case cases[] = {
-        {.m = 33, .n = 65, .k = 2081, .alpha = 1, .bias = true, .transpose_b = true},
-        {.m = 40, .n = 64, .k = 2080, .batch = 2, .alpha = 1, .transpose_b = true},
-    };
-    vkf_test_ops ops;
-    (void)vkf_test_ops_of(state);
-    if (open_half(&ops, VKF_PRECISION_F16_SUMS, "gemm_half.f16_f16_f32/small")) {
-        ops.gpu.context->device.plan.caps.traits.cores = 2048;
-        for (size_t i = 0; i < COUNT_OF(cases); i++) {
-            vkf_test_gemm_run(&ops, &HALF_TO_FLOAT, &cases[i], true, 0, 0);
-            assert_non_null(strstr(vkf_context_last_op_kernel(ops.gpu.context), "gemm_reduce"));
-        }
-    }
-    vkf_test_ops_close(&ops);
-}
-
-// Weights in blocks, whose depth is whole blocks. An element is rounded to a half, which is 2^-12 of it, and so is
-// each sum in a run; both are of random sign, and sums of up to 160 products of -1 .. 1 are off by less than 5e-2.
-static void run_blocks(const char *variant, const vkf_test_gemm_types *types)
-{
-    static const vkf_test_gemm_case cases[] = {
-        LINEAR(9, 1, 32),
-        LINEAR(33, 31, 96),
-        LINEAR(64, 65, 64),
-        LINEAR(65, 128, 160),
-    };
-    vkf_test_ops ops;
-    if (open_half(&ops, VKF_PRECISION_F16_SUMS, variant)) {
-        for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
-            ops.aligned = i % 2 == 0;
-            vkf_test_gemm_run(&ops, types, &cases[i / 2], false, 5e-2, 1e-3);
-            assert_kernel(&ops, "gemm_half_blocks");
-        }
-    }
-    vkf_test_ops_close(&ops);
-}
-
-static void test_half_sums_of_blocks(void **state)
-{
-    (void)vkf_test_ops_of(state);
-    run_blocks("gemm_half_blocks.f16_q4_f16/small", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H});
-    run_blocks("gemm_half_blocks.f32_q8_f32/large", &(vkf_test_gemm_types){F, VKF_DTYPE_Q8, F});
-    if (vkf_test_all()) {
-        run_blocks("gemm_half_blocks.f16_q8_f32/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, F});
-        run_blocks("gemm_half_blocks.f16_q4_f32/128x128", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, F});
-    }
 }
 
 // A product of a (m, k) and b (n, k) by the small kernel. Fails where an element is off by more than is promised, and
@@ -268,7 +155,8 @@ static void test_half_sums_overflow_by_run(void **state)
 // By default where halves are faster and the precision allows it, and not where it does not, even if asked for.
 static void test_half_sums_are_taken_where_allowed_alone(void **state)
 {
-    static const vkf_test_gemm_case gemm = LINEAR(33, 33, 40);
+    static const vkf_test_gemm_case gemm = {
+        .m = 33, .n = 33, .k = 40, .transpose_b = true, .bias = true, .alpha = 1, .activation = VKF_ACTIVATION_RELU};
     static const struct {
         vkf_precision precision;
         const char *variant, *kernel;
@@ -291,10 +179,6 @@ static void test_half_sums_are_taken_where_allowed_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_half_sums_around_tiles),
-        VKF_OPS_TEST(test_half_sums_by_layout_and_epilogue),
-        VKF_OPS_TEST(test_half_sums_in_parts),
-        VKF_OPS_TEST(test_half_sums_of_blocks),
         VKF_OPS_TEST(test_half_sums_of_random_values_are_within_the_bound),
         VKF_OPS_TEST(test_half_sums_that_lose_the_most_are_within_the_bound),
         VKF_OPS_TEST(test_half_sums_of_ones_are_exact_at_any_length),

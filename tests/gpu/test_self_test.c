@@ -78,7 +78,7 @@ static bool is_second_kind_of_blocks(const vkf__kernel *kernel)
 }
 
 // Products and attention in halves are their kernels of f32 with another way to read and write, and have tests of their
-// own (op_gemm_f16, op_gemm_half, op_attention, golden.precision). VKF_TEST_ALL=1: both.
+// own (op_cases, op_gemm_half, golden.precision). VKF_TEST_ALL=1: both.
 static bool is_in_halves(const vkf__kernel *kernel)
 {
     return kernel->type_count > 2 && kernel->types[0] == VKF_DTYPE_F16 && !vkf_test_all();

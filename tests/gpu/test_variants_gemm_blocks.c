@@ -5,7 +5,7 @@
 // take turns over the shapes; VKF_TEST_ALL=1 runs all of them here. Products have the flags of the self-test's, a
 // Linear with a bias: where that ran before with the same cache of shaders, nothing is compiled again.
 //
-// Bounds as in test_op_gemm_blocks.c.
+// Bounds as in test_op_gemm.c and test_op_gemm_f16.c.
 #include <string.h>
 
 #include "kernel/context.h"

@@ -188,7 +188,7 @@ ERRORS = (
           ("unit.select", "unit.select_attention", "plan.models")),
     Error("sums are rounded where activations alone may be", "src/kernel/select.c",
           "problem->precision < VKF_PRECISION_F16_SUMS", "problem->precision < VKF_PRECISION_F16",
-          ("unit.select_matrix", "gpu.op_gemm_half.reference")),
+          ("unit.select_matrix", "gpu.op_gemm_half.lavapipe.full")),
     Error("modules of halves are not told how to round", "src/kernel/pipeline.c",
           "if (device->plan.enabled.round_to_even_16)", "if (size_bytes == 0)", ("gpu.op_heads.lavapipe.full",)),
     Error("many workgroups read each row that is normalised", "src/kernel/registry_flat.c",

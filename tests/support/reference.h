@@ -98,25 +98,6 @@ typedef struct vkf_ref_embed_desc {
 } vkf_ref_embed_desc;
 void vkf_ref_embed(const vkf_ref_embed_desc *desc);
 
-// Rotary position embedding of every head, in the half-split order. With a weight, each head is RMS-normalised first.
-typedef struct vkf_ref_rotary_desc {
-    uint32_t batch, len, heads, head_dim;
-    uint32_t rotary_dim;     // how many elements of a head are rotated, from the first on
-    uint32_t first_position; // of t = 0
-    const float *x;          // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i
-    const float *table;      // optional, (positions, rotary_dim): rotary_dim / 2 cosines, then as many sines
-    const float *weight;     // optional, (head_dim)
-    size_t x_first, x_batch, x_row;
-    size_t out_first, out_batch, out_row;
-    float eps;
-    float *out;   // may be x where the strides are the same
-    bool inverse; // turns by the negative angles
-} vkf_ref_rotary_desc;
-void vkf_ref_rotary(const vkf_ref_rotary_desc *desc);
-
-// out (rows, dim) = activation(x[:, :dim]) * x[:, dim:].
-void vkf_ref_gate(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, float *out);
-
 // Multi-head attention, as vkf_attention_desc describes it.
 typedef struct vkf_ref_attention_desc {
     uint32_t batch, q_len, k_len;
