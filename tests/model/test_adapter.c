@@ -72,8 +72,8 @@ static void check_decoder(vkf_test_gpu *gpu, const char *family)
         .out_ids = tokens,
         .out_lengths = counts,
     };
-    vkf_test_expect(gpu, vkf_session_decode(saved.session, &decode), VKF_OK, "");
-    vkf_test_expect(gpu, vkf_session_generate(saved.session, &generate), VKF_OK, "");
+    vkf_test_must(gpu, vkf_session_decode(saved.session, &decode));
+    vkf_test_must(gpu, vkf_session_generate(saved.session, &generate));
     check(gpu, family, out, logits);
     const int32_t *greedy = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "greedy")->data;
     for (uint32_t row = 0; row < BATCH; row++) // it goes on behind an end
@@ -105,7 +105,7 @@ static void test_a_classifier(void **state)
         .source_types = (const int32_t *)vkf_test_case_tensor(saved.cases, 0, "types")->data,
         .out_logits = out,
     };
-    vkf_test_expect(gpu, vkf_session_encode(saved.session, &encode), VKF_OK, "");
+    vkf_test_must(gpu, vkf_session_encode(saved.session, &encode));
     check(gpu, family, out, logits);
     vkf_test_saved_close(&saved);
 }

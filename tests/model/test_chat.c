@@ -56,7 +56,7 @@ static vkf_generation_cost answer(vkf_test_gpu *gpu, vkf_generator *generator, c
         .out_continuations = out,
         .out_cost = &cost,
     };
-    vkf_test_expect(gpu, vkf_generator_run(generator, &args), VKF_OK, "");
+    vkf_test_must(gpu, vkf_generator_run(generator, &args));
     return cost;
 }
 

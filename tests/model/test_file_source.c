@@ -106,7 +106,7 @@ static void generate(vkf_test_gpu *gpu, const vkf_generator_desc *desc, vkf_cont
     const vkf_text prompt = {"A cat sat there.", 16};
     vkf_generator *generator = vkf_test_make_generator(gpu, desc);
     const vkf_generator_args args = {.prompts = &prompt, .count = 1, .max_new_tokens = 8, .out_continuations = out};
-    vkf_test_expect(gpu, vkf_generator_run(generator, &args), VKF_OK, "");
+    vkf_test_must(gpu, vkf_generator_run(generator, &args));
     vkf_generator_destroy(&generator);
 }
 
@@ -176,7 +176,7 @@ static void embed(vkf_test_gpu *gpu, const vkf_embedder_desc *desc, float out_em
     const vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = out_embedding};
     vkf_embedder_get_config(embedder, &config);
     assert_in_range(config.embedding_dim, 1, 64);
-    vkf_test_expect(gpu, vkf_embedder_run(embedder, &args), VKF_OK, "");
+    vkf_test_must(gpu, vkf_embedder_run(embedder, &args));
     vkf_embedder_destroy(&embedder);
 }
 
@@ -207,7 +207,7 @@ static void test_plans_are_the_same(void **state)
         const vkf_model_desc descs[] = {{.directory = vkf_test_pretrained(families[i])},
                                         {.directory = NOWHERE, .files = &t.source}};
         for (size_t p = 0; p < 2; p++) {
-            vkf_test_expect(gpu, vkf_model_plan(gpu->context, &descs[p], &plans[p]), VKF_OK, "");
+            vkf_test_must(gpu, vkf_model_plan(gpu->context, &descs[p], &plans[p]));
             vkf_model *model = vkf_test_load(gpu, &descs[p]);
             vkf_model_destroy(&model);
         }

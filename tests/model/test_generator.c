@@ -66,7 +66,7 @@ static void run_free(run *r)
 
 static void run_all(vkf_test_gpu *gpu, vkf_generator *generator, run *r)
 {
-    vkf_test_expect(gpu, vkf_generator_run(generator, &r->args), VKF_OK, "");
+    vkf_test_must(gpu, vkf_generator_run(generator, &r->args));
 }
 
 static void assert_same(const vkf_continuation *a, const vkf_continuation *b)

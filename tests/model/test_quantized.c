@@ -97,7 +97,7 @@ static float *run_model(vkf_test_gpu *gpu, vkf_model *model, const run *r)
     vkf_session *session = vkf_test_make_session(gpu, model, r->decoder ? &decoder : &encoder);
     float *out = calloc(r->count, sizeof *out);
     assert_non_null(out);
-    vkf_test_expect(gpu, compute(session, r, out), VKF_OK, "");
+    vkf_test_must(gpu, compute(session, r, out));
     vkf_session_destroy(&session);
     size_t row = (size_t)r->len * r->width;
     for (uint32_t b = 0; b < r->batch; b++) {

@@ -70,7 +70,7 @@ static void fixture_close(fixture *b)
 
 static void check_ok(const fixture *b, vkf_status status)
 {
-    vkf_test_expect(&b->p->gpu, status, VKF_OK, "");
+    vkf_test_must(&b->p->gpu, status);
 }
 
 // Where in a VkBuffer a tensor of the session begins.

@@ -92,7 +92,7 @@ static void check_loading(vkf_test_gpu *gpu, const char *family, uint32_t max_ba
     saved *s = save(from);
     if (max_batch > 2)
         prefill(to, 3, (const uint32_t[]){1, 2, 4}); // is forgotten
-    vkf_test_expect(gpu, load(to, s), VKF_OK, "");
+    vkf_test_must(gpu, load(to, s));
     assert_int_equal(s->at, s->size);
     for (uint32_t row = 0; row < max_batch; row++)
         assert_int_equal(vkf_session_position(to, row), row < 2 ? vkf_session_position(from, row) : 0);
@@ -131,7 +131,7 @@ static void test_a_file_is_loaded_into_another_model_of_the_same_weights(void **
             assert_int_equal(vkf_session_save(session, path), VKF_OK);
             assert_int_equal(vkf_session_save(session, path), VKF_OK); // replaces it
         } else {
-            vkf_test_expect(gpu, vkf_session_load(session, path), VKF_OK, "");
+            vkf_test_must(gpu, vkf_session_load(session, path));
         }
         step(session, 1, logits[i]);
         vkf_session_destroy(&session);

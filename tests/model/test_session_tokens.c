@@ -83,7 +83,7 @@ static float *whole_logits(const fixture *b, uint32_t row)
     assert_non_null(logits);
     const vkf_decode_args args = {
         .batch = 1, .target_len = b->counts[row], .target_ids = b->ids[row], .out_logits = logits};
-    vkf_test_expect(b->gpu, vkf_session_decode(b->whole, &args), VKF_OK, "");
+    vkf_test_must(b->gpu, vkf_session_decode(b->whole, &args));
     return logits;
 }
 
@@ -134,7 +134,7 @@ static void prefill(fixture *b, uint32_t batch, const uint32_t *counts, bool all
         .out_logits = all ? NULL : logits,
         .out_all_logits = all ? logits : NULL,
     };
-    vkf_test_expect(b->gpu, vkf_session_prefill(b->session, &args), VKF_OK, "");
+    vkf_test_must(b->gpu, vkf_session_prefill(b->session, &args));
     if (all)
         check_all(b, logits, batch, counts, when);
     else
@@ -155,7 +155,7 @@ static void step(fixture *b, uint32_t batch, uint32_t left_out, const char *when
             b->ids[row][b->counts[row]++] = ids[row];
     }
     const vkf_step_args args = {.batch = batch, .ids = ids, .out_logits = logits};
-    vkf_test_expect(b->gpu, vkf_session_step(b->session, &args), VKF_OK, "");
+    vkf_test_must(b->gpu, vkf_session_step(b->session, &args));
     check_last(b, logits, batch, counts, when);
 }
 
@@ -290,7 +290,7 @@ static uint64_t generate(fixture *b, vkf_session *session, uint32_t length, bool
         .out_lengths = &out_length,
         .out_cost = &cost,
     };
-    vkf_test_expect(b->gpu, vkf_session_generate(session, &args), VKF_OK, "");
+    vkf_test_must(b->gpu, vkf_session_generate(session, &args));
     assert_int_equal(cost.prompt_tokens, length);
     return cost.reused_tokens;
 }

@@ -348,6 +348,11 @@ void vkf_test_expect(const vkf_test_gpu *gpu, vkf_status status, vkf_status expe
                  vkf_status_name(expected), text);
 }
 
+void vkf_test_must(const vkf_test_gpu *gpu, vkf_status status)
+{
+    vkf_test_expect(gpu, status, VKF_OK, "");
+}
+
 vkf_memory_usage vkf_test_usage(const vkf_test_gpu *gpu)
 {
     vkf_memory_usage usage;

@@ -71,6 +71,8 @@ vkf_session *vkf_test_load_session(vkf_test_gpu *gpu, const vkf_model_desc *mode
 
 // Fails the test unless a call gave the status that was expected, and the newest message has the text in it.
 void vkf_test_expect(const vkf_test_gpu *gpu, vkf_status status, vkf_status expected, const char *text);
+// Fails the test with the library's message unless the status is OK.
+void vkf_test_must(const vkf_test_gpu *gpu, vkf_status status);
 
 vkf_memory_usage vkf_test_usage(const vkf_test_gpu *gpu);
 // Fails the test unless the context now has as much more of each heap than before as was planned.

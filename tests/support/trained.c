@@ -3,12 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void vkf_test_must(vkf_test_gpu *gpu, vkf_status status)
-{
-    if (status != VKF_OK)
-        fail_msg("%s: %s", vkf_status_name(status), gpu->last_error);
-}
-
 vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory)
 {
     const vkf_model_desc desc = {.directory = directory, .trainable = true};

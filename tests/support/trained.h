@@ -2,7 +2,7 @@
 #ifndef VKF_TESTS_TRAINED_H
 #define VKF_TESTS_TRAINED_H
 
-#include "fixture.h"
+#include "model_files.h"
 #include "training/trainer.h"
 
 #define VKF_TEST_BATCH 4
@@ -18,9 +18,6 @@ typedef struct vkf_test_trained {
     int32_t lengths[VKF_TEST_BATCH];
     vkf_train_batch batch;
 } vkf_test_trained;
-
-// Fails the test with the library's message unless the status is OK.
-void vkf_test_must(vkf_test_gpu *gpu, vkf_status status);
 
 // A model whose weights are to be trained. Fails the test on error.
 vkf_model *vkf_test_load_trainable(vkf_test_gpu *gpu, const char *directory);
