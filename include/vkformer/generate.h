@@ -18,8 +18,8 @@ typedef struct vkf_generator_desc {
     // from.
     const char *directory;
     // Optional: a loaded model of the same context, which the generator keeps. It is used as it is, whatever precision
-    // and quantization say, and several generators, embedders and sessions may share it. A part of a model takes
-    // whole_prompts, because what a cache holds depends on which texts were before.
+    // and quantization say, and several generators, embedders and sessions may share it. A part of a model runs every
+    // prompt as a whole.
     vkf_model *model;
     const vkf_file_source *files; // optional, as in vkf_model_desc; of the tokenizer, too
     vkf_model_precision precision;

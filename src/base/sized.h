@@ -26,6 +26,17 @@ VKF_MUST_CHECK vkf_status vkf__take_sized(const vkf__host *host, const char *fun
         (pointer) = &full_##pointer;                                                                          \
     }
 
+// The same for a descriptor with a host's members (allocator, message, message_user, min_severity), which is not NULL:
+// makes *host of them, and returns from the function if it cannot.
+#define VKF_TAKE_DESC(function, type, pointer, bytes, host)                                                   \
+    type full_##pointer;                                                                                      \
+    const bool known_##pointer = vkf__read_sized(&full_##pointer, sizeof full_##pointer, (pointer), (bytes)); \
+    VKF_RETURN_IF_ERROR(vkf__host_init((host), &full_##pointer.allocator, full_##pointer.message,             \
+                                       full_##pointer.message_user, full_##pointer.min_severity));            \
+    if (!known_##pointer)                                                                                     \
+        return vkf__refuse_sized((host), (function), sizeof full_##pointer, (pointer), (bytes));              \
+    (pointer) = &full_##pointer
+
 // Writes a result into a caller's struct of `given_bytes` bytes: of a shorter one as much as it has, of a longer one
 // zeros for what this library does not know. False, and nothing is written, if the size is 0 or beyond all reason.
 bool vkf__give_sized(void *given, size_t given_bytes, const void *full, size_t full_bytes);

@@ -391,8 +391,7 @@ static void test_the_last_part_shares_before_it_takes_again(void **state)
     vkf_continuation continuations[3];
     vkf_model *model = NULL;
     assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_OK);
-    const vkf_generator_desc generator_desc = {
-        .directory = desc.directory, .model = model, .whole_prompts = true, .batches = 2};
+    const vkf_generator_desc generator_desc = {.directory = desc.directory, .model = model, .batches = 2};
     vkf_generator *generator = vkf_test_make_generator(gpu, &generator_desc);
     const vkf_generator_args args = {
         .prompts = prompts, .count = 3, .max_new_tokens = 3, .out_continuations = continuations};

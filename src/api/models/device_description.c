@@ -377,19 +377,15 @@ vkf_status vkf_device_description_create_sized(const vkf_device_description_desc
 {
     vkf_device_description *description = NULL;
     vkf__host host;
-    vkf_device_description_desc full;
     if (!desc || !out_description)
         return VKF_ERROR_INVALID_ARGUMENT;
-    bool known = vkf__read_sized(&full, sizeof full, desc, desc_bytes);
-    VKF_RETURN_IF_ERROR(vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity));
-    if (!known)
-        return vkf__refuse_sized(&host, "vkf_device_description_create", sizeof full, desc, desc_bytes);
-    if (!full.path && !full.text)
+    VKF_TAKE_DESC("vkf_device_description_create", vkf_device_description_desc, desc, desc_bytes, &host);
+    if (!desc->path && !desc->text)
         return vkf__fail(&host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_device_description_create: give the path or the text of a description");
     VKF_ALLOC_OR_RETURN(&host, description, 1);
     description->host = host;
-    vkf_status status = read_file(&host, &full, &description->caps);
+    vkf_status status = read_file(&host, desc, &description->caps);
     if (status == VKF_OK)
         *out_description = description;
     else

@@ -23,34 +23,20 @@ static bool is_supported(const vkf_inspection *inspection)
     return inspection && inspection->of.supported == VKF_OK;
 }
 
-// Both descriptors have a host's members under these names.
-#define HOST_OF(desc, host) \
-    vkf__host_init((host), &(desc)->allocator, (desc)->message, (desc)->message_user, (desc)->min_severity)
-
-// Completes a caller's descriptor, and makes the host that it describes.
-static vkf_status take_desc(const char *function, const vkf_inspection_desc *desc, size_t desc_bytes,
-                            vkf_inspection_desc *out_desc, vkf__host *out_host)
-{
-    const bool known = vkf__read_sized(out_desc, sizeof *out_desc, desc, desc_bytes);
-    VKF_RETURN_IF_ERROR(HOST_OF(out_desc, out_host));
-    return known ? VKF_OK : vkf__refuse_sized(out_host, function, sizeof *out_desc, desc, desc_bytes);
-}
-
 vkf_status vkf_inspection_create_sized(const vkf_inspection_desc *desc, size_t desc_bytes,
                                        vkf_inspection **out_inspection)
 {
-    vkf_inspection_desc full;
     vkf__host host;
     vkf_inspection *inspection = NULL;
     if (!desc || !out_inspection)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(take_desc("vkf_inspection_create", desc, desc_bytes, &full, &host));
-    if (!full.directory)
+    VKF_TAKE_DESC("vkf_inspection_create", vkf_inspection_desc, desc, desc_bytes, &host);
+    if (!desc->directory)
         return VKF_ERROR_INVALID_ARGUMENT;
     VKF_ALLOC_OR_RETURN(&host, inspection, 1);
     inspection->host = host;
     const vkf_status status =
-        vkf__inspect_model(&inspection->host, full.directory, full.adapter_directory, &inspection->of);
+        vkf__inspect_model(&inspection->host, desc->directory, desc->adapter_directory, &inspection->of);
     if (status == VKF_OK)
         *out_inspection = inspection;
     else
@@ -202,15 +188,14 @@ vkf_status vkf_adapter_base_sized(const vkf_inspection_desc *desc, size_t desc_b
                                   char *out_name)
 {
     static const char function[] = "vkf_adapter_base";
-    vkf_inspection_desc full;
     vkf__host host;
     char *name = NULL, *path = NULL;
     if (!desc || !inout_bytes)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(take_desc(function, desc, desc_bytes, &full, &host));
-    if (!full.directory)
+    VKF_TAKE_DESC(function, vkf_inspection_desc, desc, desc_bytes, &host);
+    if (!desc->directory)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__lone_adapter_base(&host, full.directory, &name, &path));
+    VKF_RETURN_IF_ERROR(vkf__lone_adapter_base(&host, desc->directory, &name, &path));
     const char *wanted = name && !path ? name : "";
     const vkf_status status = vkf__give_text(&host, function, wanted, strlen(wanted), inout_bytes, out_name);
     vkf__free(&host, name);
@@ -222,22 +207,18 @@ vkf_status vkf_quantize_sized(const vkf_quantize_desc *desc, size_t desc_bytes, 
                               size_t result_bytes)
 {
     static const char function[] = "vkf_quantize";
-    vkf_quantize_desc full;
     vkf_quantize_result result;
     vkf__host host;
     if (!desc || !out_result)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const bool known = vkf__read_sized(&full, sizeof full, desc, desc_bytes);
-    VKF_RETURN_IF_ERROR(HOST_OF(&full, &host));
-    if (!known)
-        return vkf__refuse_sized(&host, function, sizeof full, desc, desc_bytes);
+    VKF_TAKE_DESC(function, vkf_quantize_desc, desc, desc_bytes, &host);
     VKF_RETURN_IF_ERROR(vkf__check_sized(&host, function, result_bytes));
-    if (!full.directory || !full.out_directory)
+    if (!desc->directory || !desc->out_directory)
         return VKF_ERROR_INVALID_ARGUMENT;
-    if ((unsigned)full.quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
+    if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
         return vkf__fail(&host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
-                         (int)full.quantization);
-    VKF_RETURN_IF_ERROR(vkf__quantize(&host, &full, &result));
+                         (int)desc->quantization);
+    VKF_RETURN_IF_ERROR(vkf__quantize(&host, desc, &result));
     (void)vkf__give_sized(out_result, result_bytes, &result, sizeof result);
     return VKF_OK;
 }

@@ -35,7 +35,8 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
     if (vkf__facts_of(config)->encodes && config->max_source_len < usual)
         usual = config->max_source_len;
-    generator->whole_prompts = desc->whole_prompts;
+    // What the cache of a part holds depends on which texts were before, and the parts must agree.
+    generator->whole_prompts = desc->whole_prompts || generator->text.model->part.count > 0;
     generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
     generator->max_context = desc->max_context > 0 ? desc->max_context : usual;
     return VKF_OK;

@@ -12,13 +12,9 @@ const char *vkf_head_class(const char *model_type, vkf_head head)
 
 vkf_status vkf_draw_weights_sized(const vkf_draw_weights_desc *desc, size_t desc_bytes)
 {
-    vkf_draw_weights_desc full;
     vkf__host host;
     if (!desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const bool known = vkf__read_sized(&full, sizeof full, desc, desc_bytes);
-    VKF_RETURN_IF_ERROR(vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity));
-    if (!known)
-        return vkf__refuse_sized(&host, "vkf_draw_weights", sizeof full, desc, desc_bytes);
-    return full.directory ? vkf__new_weights_write(&host, &full) : VKF_ERROR_INVALID_ARGUMENT;
+    VKF_TAKE_DESC("vkf_draw_weights", vkf_draw_weights_desc, desc, desc_bytes, &host);
+    return desc->directory ? vkf__new_weights_write(&host, desc) : VKF_ERROR_INVALID_ARGUMENT;
 }

@@ -225,7 +225,7 @@ static uint32_t common_length(const vkf_dump_tensors *tensors, const vkf_dump_te
     return found == first->piece.parts ? length : 0;
 }
 
-// Puts the last positions of a part into the whole. vkf__weight_slot tells where the row of each column is.
+// Puts the last positions of a part into the whole. vkf_module_piece tells where the row of each column is.
 static void put_part(const vkf_dump_tensor *part, vkf_dump_tensor *whole)
 {
     const vkf_module_piece *p = &part->piece;

@@ -66,7 +66,6 @@ static vkf_status create_part(generation *g, vkf_generator_desc *desc)
     vkf_status status = vkf_run_ranks_load(&g->ranks, g->context, &model, &part);
     if (status == VKF_OK) {
         desc->model = part;
-        desc->whole_prompts = true;
         desc->batches = g->ranks.batches;
         status = vkf_generator_create(g->context, desc, &g->generator);
     }
