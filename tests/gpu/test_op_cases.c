@@ -13,7 +13,7 @@
 static bool is_slow(vkf__op op)
 {
     return op == VKF_OP_GEMM || op == VKF_OP_ATTENTION || op == VKF_OP_ATTENTION_TRAIN || op == VKF_OP_ATTENTION_GRAD ||
-           op == VKF_OP_ATTENTION_GRAD_PAIR;
+           op == VKF_OP_ATTENTION_GRAD_PAIR || op == VKF_OP_ATTENTION_GRAD_PACK;
 }
 
 static uint32_t draws_of(const vkf__kernel *kernel)
@@ -54,8 +54,17 @@ static bool is_left_out(const vkf__kernel *kernel)
     return strstr(kernel->name, "f16p") && !vkf_test_all();
 }
 
-// One of the configs that the device takes, which the seed draws; NULL where there is none. There are too many to be
-// compiled all, and the self-test has the first.
+// How much longer a kernel takes to compile with one config than with another, roughly: loops over tiles are unrolled.
+static uint64_t length_of(const vkf__config *config)
+{
+    uint64_t length = 1;
+    for (uint32_t i = 0; i < VKF_KERNEL_MAX_TILE; i++)
+        length *= config->tile.values[i] > 0 ? config->tile.values[i] : 1;
+    return length;
+}
+
+// One of the configs that the device takes, which the seed draws, those more rarely that take longer to compile; NULL
+// where there is none. There are too many to be compiled all: the self-test has the first, and tests of variants all.
 static const vkf__config *draw_config(const vkf_test_gpu *gpu, const vkf__kernel *kernel)
 {
     const vkf__caps *caps = &gpu->context->device.plan.caps;
@@ -65,8 +74,9 @@ static const vkf__config *draw_config(const vkf_test_gpu *gpu, const vkf__kernel
         const vkf__variant variant = {kernel, &kernel->configs[i]};
         vkf__cases cases = {.variant = &variant};
         vkf__cases_seed(&cases, gpu->seed);
-        if (cases.random < least && vkf__kernel_supported(caps, kernel, variant.config, NULL))
-            least = cases.random, config = variant.config;
+        const uint64_t turn = (cases.random >> 32) * length_of(variant.config);
+        if (turn < least && vkf__kernel_supported(caps, kernel, variant.config, NULL))
+            least = turn, config = variant.config;
     }
     return config;
 }
