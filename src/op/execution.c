@@ -6,8 +6,8 @@
 
 #include "base/half.h"
 
-// Elements of a type that is not in blocks have 1 << so many bytes. This and the two functions behind it are what a model
-// on references spends its time on.
+// Elements of a type that is not in blocks have 1 << so many bytes. This and the two functions behind it are what a
+// model on references spends its time on.
 static uint32_t size_shift(vkf_dtype dtype)
 {
     return dtype == VKF_DTYPE_F32 || dtype == VKF_DTYPE_I32 ? 2 : dtype == VKF_DTYPE_BOOL ? 0 : 1;

@@ -49,18 +49,22 @@ double vkf__fully_masked_weight(uint32_t rule, uint32_t k_len)
     return rule == VKF_SHADER_FULLY_MASKED_NAN ? NAN : rule == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / k_len : 0;
 }
 
-// A mask of a kind: bools, or random numbers of which some hide a key for good.
+// What all scores may be as low as: it hides no key.
+#define LOW_SCORE (-3e38)
+
+// A mask of a kind: bools, or numbers of which some hide a key for good. The others are random or, at edge shapes, low.
 static vkf__span mask_of(vkf__cases *c, vkf_mask_kind kind, uint64_t count)
 {
     const vkf_dtype dtype = kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : VKF_DTYPE_BOOL;
     const vkf__span span = vkf__case_floats(c, dtype, kind == VKF_MASK_NONE ? 0 : count);
+    const bool low = kind == VKF_MASK_ADDITIVE && vkf__case_pick(c, 0, 4) == 0;
     for (uint64_t i = 0; i < span.size_bytes / vkf_dtype_size(dtype); i++) {
         const bool hidden = i % 3 == 1;
         uint8_t *at = (uint8_t *)vkf__case_bytes(c, &span) + i * vkf_dtype_size(dtype);
         if (dtype == VKF_DTYPE_BOOL)
             *at = hidden == (kind == VKF_MASK_BOOL_EXCLUDE);
-        else if (hidden && c->draw)
-            vkf__element_set(dtype, at, -INFINITY);
+        else if ((hidden && c->draw) || low)
+            vkf__element_set(dtype, at, hidden ? -INFINITY : LOW_SCORE);
     }
     return span;
 }

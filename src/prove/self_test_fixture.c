@@ -294,6 +294,8 @@ vkf_status vkf__fixture_init(vkf__fixture *fixture, uint64_t capacity_bytes)
     fixture->cases.user = fixture;
     VKF_RETURN_IF_ERROR(
         vkf__buffer_create(&fixture->context->transfer, VKF_MEMORY_DEVICE, bytes, "self-test", &fixture->cases.buffer));
+    VKF_RETURN_IF_ERROR(
+        vkf__buffer_create(&fixture->context->transfer, VKF_MEMORY_CONTROL, 1, "self-test", &fixture->block));
     VKF_ALLOC_OR_RETURN(&fixture->context->host, fixture->expected, bytes);
     return vkf__cases_init(&fixture->cases, bytes);
 }
@@ -301,6 +303,7 @@ vkf_status vkf__fixture_init(vkf__fixture *fixture, uint64_t capacity_bytes)
 void vkf__fixture_finish(vkf__fixture *fixture)
 {
     vkf__buffer_destroy(&fixture->cases.buffer);
+    vkf__buffer_destroy(&fixture->block);
     vkf__cases_finish(&fixture->cases);
     vkf__free(&fixture->context->host, fixture->expected);
     vkf__free(&fixture->context->host, fixture->wants.list);

@@ -23,10 +23,11 @@ typedef struct vkf__fixture {
     bool gathering; // nothing runs, and the pipelines that cases need are gathered
     bool compiled;  // the pipelines are there, as far as the driver takes them
     vkf__pipeline_wants wants;
-    double best_ns;     // the fastest of the first runs of the last case
-    bool told;          // enough was foretold of the costly case that follows
-    double latency_ns;  // of an empty submission beside the last case that foretells
-    uint8_t *expected;  // what the buffer has to hold behind the case
+    double best_ns;    // the fastest of the first runs of the last case
+    bool told;         // enough was foretold of the costly case that follows
+    double latency_ns; // of an empty submission beside the last case that foretells
+    uint8_t *expected; // what the buffer has to hold behind the case
+    vkf_buffer *block; // where every case has its parameters, too: without it each would take memory of the device anew
     bool compiles_none; // cases that need a pipeline which is not there yet are left out
     bool ran;           // the last case, in which the variant had these constants:
     uint32_t constants[VKF_KERNEL_MAX_SPEC];

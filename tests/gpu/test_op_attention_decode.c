@@ -1,5 +1,5 @@
-// Attention of few queries by lanes that share a key: widths that fill the lanes and widths that do not, heads that
-// share keys, every mask, keys in parts; and a layer that runs with fewer keys than it was made for.
+// Attention of few queries over keys in parts, by whoever joins these; and a layer that runs with fewer keys than it
+// was made for.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,86 +11,12 @@
 #include "shared/attention.h"
 #include "support/layer_fixture.h"
 #include "support/sdpa_case.h"
-#include "support/taken_kernel.h"
 
 #define DECODE "attention_decode."
 
 // batch, heads, key heads, queries, keys, widths of key and value; 0: default
 #define SIZES(b, h, kv, l, s, d, dv) \
     .batch = b, .heads = h, .kv_heads = kv, .q_len = l, .k_len = s, .dim = d, .v_dim = dv
-
-// Most of the time goes into compiling a kernel for each: the first run always, all with VKF_TEST_ALL=1.
-#define USUAL_CASES 3u
-static const vkf_test_sdpa_case CASES[] = {
-    {SIZES(2, 8, 2, 1, 63, 128, 0), .causal = VKF_CAUSAL_BOTTOM_RIGHT},
-    {SIZES(2, 6, 3, 8, 131, 80, 16), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = VKF_TEST_MASK_ROWS,
-     .key_mask_kind = VKF_MASK_LENGTHS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .mask_all = true,
-     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
-    {SIZES(2, 9, 1, 1, 700, 16, 0), .key_mask_kind = VKF_MASK_BOOL_ATTEND, .mask_all = true,
-     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
-    {SIZES(1, 2, 0, 1, 1, 64, 0)},
-    {SIZES(1, 7, 1, 1, 65, 64, 0), .key_mask_kind = VKF_MASK_LENGTHS},
-    {SIZES(2, 4, 2, 3, 67, 32, 96), .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_dims = VKF_TEST_MASK_BATCH, .window = 17,
-     .causal = VKF_CAUSAL_BOTTOM_RIGHT, .fully_masked = VKF_FULLY_MASKED_NAN},
-    {SIZES(1, 3, 1, 2, 1030, 256, 0)},
-};
-
-// So many keys that they may be divided, which not every config does.
-#define MAY_BE_DIVIDED 256u
-
-static void check_cases(vkf_test_ops *ops, vkf_dtype dtype, const char *kernel)
-{
-    const bool half = dtype == VKF_DTYPE_F16;
-    for (size_t i = 0; i < (vkf_test_all() ? COUNT_OF(CASES) : USUAL_CASES); i++) {
-        vkf_test_sdpa_case c = CASES[i];
-        c.dtype = dtype;
-        ops->aligned = true;
-        vkf_test_sdpa_run(ops, &c, half ? 1e-4 : 3e-5, half ? 0x1p-10 : 2e-5);
-        if (c.k_len < MAY_BE_DIVIDED && strncmp(vkf_test_taken_kernel(), kernel, strlen(kernel)) != 0)
-            fail_msg("case %zu: %s was asked for, %s taken", i, kernel, vkf_test_taken_kernel());
-        vkf_test_ops_reset(ops);
-    }
-}
-
-// The config that the size of subgroups gives, for whole rows and for parts.
-static void check_default(void **state, vkf_dtype dtype)
-{
-    vkf_test_ops ops;
-    if (!vkf_test_ops_of(state)->gpu.context->device.plan.caps.subgroup_shuffle)
-        skip();
-    if (vkf_test_ops_open_variant(&ops, DECODE))
-        check_cases(&ops, dtype, DECODE);
-    vkf_test_ops_close(&ops);
-}
-
-static void test_lanes_share_keys(void **state)
-{
-    check_default(state, VKF_DTYPE_F32);
-}
-
-static void test_lanes_share_keys_in_half(void **state)
-{
-    check_default(state, VKF_DTYPE_F16);
-}
-
-// With VKF_TEST_ALL=1, every config that the device takes for heads of any width.
-static void test_lanes_share_keys_in_every_config(void **state)
-{
-    const vkf__caps *caps = &vkf_test_ops_of(state)->gpu.context->device.plan.caps;
-    for (uint32_t i = 0; i < vkf__kernel_count() && vkf_test_all(); i++) {
-        const vkf__kernel *kernel = vkf__kernel_at(i);
-        for (uint32_t c = 0; strcmp(kernel->name, DECODE "f32_f32_f32") == 0 && c < kernel->config_count; c++) {
-            char name[128];
-            vkf_test_ops ops;
-            (void)snprintf(name, sizeof name, "%s/%s", kernel->name, kernel->configs[c].name);
-            if (kernel->configs[c].max_k > 0 || !vkf__kernel_supported(caps, kernel, &kernel->configs[c], NULL))
-                continue;
-            if (vkf_test_ops_open_variant(&ops, name))
-                check_cases(&ops, VKF_DTYPE_F32, kernel->name);
-            vkf_test_ops_close(&ops);
-        }
-    }
-}
 
 // Rows of so many parts that the invocations of a workgroup divide them: widths that are a power of two and one that is
 // not, and rows that see no key.
@@ -292,9 +218,6 @@ static void test_fewer_keys_than_a_layer_was_made_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_lanes_share_keys),
-        VKF_OPS_TEST(test_lanes_share_keys_in_half),
-        VKF_OPS_TEST(test_lanes_share_keys_in_every_config),
         VKF_OPS_TEST(test_invocations_divide_parts),
         VKF_OPS_TEST(test_last_workgroup_joins_parts),
         VKF_OPS_TEST(test_parts_are_joined_again),

@@ -24,25 +24,18 @@ static uint32_t draws_of(const vkf__kernel *kernel)
 }
 
 // Draws cases for a variant, until one is wrong. *out_taken: how many it took.
-static void run_draws(vkf_test_gpu *gpu, const vkf__variant *variant, uint32_t *out_taken)
+static void run_draws(vkf_test_gpu *gpu, vkf__fixture *fixture, const vkf__variant *variant, uint32_t *out_taken)
 {
-    vkf__fixture fixture = {
-        .context = gpu->context,
-        .cases = {.variant = variant},
-        .verdict = VKF_VERDICT_PASSED,
-        .repetitions = 2,
-    };
-    vkf__cases_seed(&fixture.cases, gpu->seed);
-    fixture.context->self_test_budget_ns = UINT64_MAX / 8; // nothing is slow here
-    assert_int_equal(vkf__fixture_init(&fixture, VKF_FIXTURE_BYTES), VKF_OK);
-    const vkf_status status = vkf__fixture_draw(&fixture, draws_of(variant->kernel));
+    fixture->cases.variant = variant;
+    fixture->cases.taken = 0;
+    vkf__cases_seed(&fixture->cases, gpu->seed);
+    const vkf_status status = vkf__fixture_draw(fixture, draws_of(variant->kernel));
     if (status != VKF_OK)
         fail_msg("%s/%s: %s, seed %llu", variant->kernel->name, variant->config->name, vkf_status_text(status),
                  (unsigned long long)gpu->seed);
-    vkf__fixture_finish(&fixture);
-    *out_taken += fixture.cases.taken;
-    if (fixture.verdict != VKF_VERDICT_PASSED)
-        fail_msg("%s", vkf_test_label(gpu, "%s/%s: %s", variant->kernel->name, variant->config->name, fixture.reason));
+    *out_taken += fixture->cases.taken;
+    if (fixture->verdict != VKF_VERDICT_PASSED)
+        fail_msg("%s", vkf_test_label(gpu, "%s/%s: %s", variant->kernel->name, variant->config->name, fixture->reason));
 }
 
 // With VKF_TEST_BRIEF, which a driver that is a second opinion has, slow operators are left to their own tests.
@@ -98,6 +91,9 @@ static void test_drawn_cases(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const char *only = getenv("VKF_TEST_OPERATOR");
     uint32_t taken[VKF_OP_COUNT] = {0}, served[VKF_OP_COUNT] = {0};
+    vkf__fixture fixture = {.context = gpu->context, .verdict = VKF_VERDICT_PASSED, .repetitions = 2};
+    fixture.context->self_test_budget_ns = UINT64_MAX / 8; // nothing is slow here
+    assert_int_equal(vkf__fixture_init(&fixture, VKF_FIXTURE_BYTES), VKF_OK);
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
         if (!vkf__operator(kernel->op)->cases || is_left_out(kernel) ||
@@ -107,9 +103,10 @@ static void test_drawn_cases(void **state)
             if (!is_tried(gpu, kernel, k))
                 continue;
             served[kernel->op]++;
-            run_draws(gpu, &(vkf__variant){kernel, &kernel->configs[k]}, &taken[kernel->op]);
+            run_draws(gpu, &fixture, &(vkf__variant){kernel, &kernel->configs[k]}, &taken[kernel->op]);
         }
     }
+    vkf__fixture_finish(&fixture);
     for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
         if (served[op] > 0 && taken[op] == 0)
             fail_msg("no kernel of %s took a case", vkf__op_name(op));

@@ -124,7 +124,6 @@ static vkf__attention_args forward_args(const vkf_test_grad_case *c, const vkf_t
         .key_mask_batch = c->key_mask_kind == VKF_MASK_LENGTHS ? 1 : masked_keys(c),
         .causal = c->causal,
         .causal_offset = c->causal_offset,
-        .window = c->window,
         .scale = (float)(1 / sqrt(c->dim)),
     };
 }
@@ -229,10 +228,10 @@ static void compare(vkf_test_ops *ops, const vkf_test_grad_case *c, vkf_test_ope
     assert_close(grad->values, expected, grad->count, 2e-5 * largest, 2e-5,
                  vkf_test_label(&ops->gpu,
                                 "gradient of %s: batch %u, heads %u and %u, queries %u, keys %u and %u, dims %u and %u,"
-                                " mask %d over %u, key mask %d, causal %d by %d, window %u%s%s%s%s",
+                                " mask %d over %u, key mask %d, causal %d by %d%s%s%s%s",
                                 name, c->batch, c->heads, c->kv_heads, c->q_len, masked_keys(c), c->free_keys, c->dim,
                                 c->v_dim, (int)c->mask_kind, c->mask_dims, (int)c->key_mask_kind, c->causal,
-                                c->causal_offset, c->window, c->mask_all ? ", masked rows" : "",
+                                c->causal_offset, c->mask_all ? ", masked rows" : "",
                                 c->heads_inside ? ", heads inside" : "", c->accumulate ? ", added" : "",
                                 c->attends ? ", after attention" : ""));
 }

@@ -18,7 +18,6 @@ typedef struct vkf_test_grad_case {
     bool mask_all; // as in vkf_test_sdpa_case
     bool causal;
     int32_t causal_offset;
-    uint32_t window;
     uint32_t free_keys; // the last ones, which the masks do not cover
     bool heads_inside;  // operands are (batch, length, heads, width)
     bool accumulate;
