@@ -17,6 +17,7 @@
 #include "op/pack.h"
 #include "op/quantize_rows.h"
 #include "shared/blocks.h"
+#include "shared/gemm_rows.h"
 
 #define DEEP_K 100000u
 // Deep enough for the fixed cost of a dispatch to count for little; what foretells the deep product is so many times as
@@ -194,6 +195,18 @@ static uint32_t padding_of(vkf__cases *c, const shape *s, uint32_t k)
     return s->k == DEEP_K ? 8 : k % 4 == 0 ? 4 * (1 + vkf__case_pick(c, 0, 2)) : 1 + vkf__case_pick(c, 0, 3);
 }
 
+// Drawn cases alone, whose products are not deep: rows (k, n) of b for which a kernel is compiled, in whole panels.
+static void fix_rows(vkf__cases *c, uint32_t pad, vkf__gemm_args *args)
+{
+    const uint32_t n = vkf__div_up_u32(args->n, VKF_GEMM_PANEL) * VKF_GEMM_PANEL;
+    if (!c->draw || !c->variant->kernel->fixes_rows || args->transpose_b)
+        return;
+    args->fixed_rows = true;
+    args->ldb = vkf__case_constant(c, VKF_GEMM_SPEC_B_ROW, n + 4 * (pad % 3));
+    args->n = n < args->ldb ? n : args->ldb / VKF_GEMM_PANEL * VKF_GEMM_PANEL;
+    args->ldd = args->n + 3;
+}
+
 static vkf__gemm_args args_of(vkf__cases *c, const shape *s)
 {
     const vkf__kernel *kernel = c->variant->kernel;
@@ -224,6 +237,7 @@ static vkf__gemm_args args_of(vkf__cases *c, const shape *s)
     };
     if (args.transpose_a)
         args.lda = s->m + (k % 4 == 0 ? 4 - s->m % 4 : 1);
+    fix_rows(c, pad, &args);
     return args;
 }
 
@@ -231,7 +245,8 @@ static vkf__gemm_args args_of(vkf__cases *c, const shape *s)
 // own, unless b lies in panels; in drawn ones they may lie in two dimensions.
 static void place_batch(vkf__cases *c, const shape *s, vkf__gemm_args *args)
 {
-    const bool one = s->k == DEEP_K, shared = one || args->b.panels || in_blocks(c) || vkf__case_pick(c, 0, 4) == 3;
+    const bool one = s->k == DEEP_K,
+               shared = one || args->b.panels || in_blocks(c) || args->fixed_rows || vkf__case_pick(c, 0, 4) == 3;
     const uint32_t a = (args->transpose_a ? args->k : args->m) * args->lda;
     const uint32_t b = (args->transpose_b ? args->n : args->k) * args->ldb, d = args->m * args->ldd;
     args->batch_inner = args->batch % 2 == 0 && vkf__case_flip(c, false) ? 2 : 1;

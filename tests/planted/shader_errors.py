@@ -39,7 +39,7 @@ ERRORS = (
     Error("the mean over heads leaves out the last head", "shaders/attention/head_mean.comp",
           "h < p.heads; ++h", "h + 1 < p.heads; ++h", CASES),
     Error("steps through rows of b are as long as those through panels", "shaders/software/gemm_direct.comp",
-          "const uint STEP = B_ROW;", "const uint STEP = PANEL;", ("gpu.op_gemm_rows.lavapipe.full",)),
+          "const uint STEP = B_ROW;", "const uint STEP = PANEL;", CASES),
     Error("an array is as long as gl_WorkGroupSize says, which Metal may refuse", "shaders/rows/argmax.comp",
           "shared uvec2 partial[LOCAL_SIZE];", "shared uvec2 partial[gl_WorkGroupSize.x];", ("unit.shared_arrays",)),
     Error("argmax takes the last of equals", "shaders/include/order_key.glsl",
