@@ -337,8 +337,8 @@ static void move_rows(vkf__cases *c, const vkf__gemm_args *args)
 }
 
 // Makes a norm and rows that are still exact in bytes once they are normalised, but for a factor: blocks have a mean of
-// 0 where a LayerNorm is to take it off, elements are multiplied by powers of two that are the same in a block, and
-// nothing is added.
+// 0 where a LayerNorm is to take it off, and elements are multiplied by powers of two that are the same in a block. What
+// a LayerNorm adds to every third block is all that is left of it.
 static void keep_bytes(vkf__cases *c, const vkf__gemm_args *args, bool layer)
 {
     const uint32_t half = VKF_BLOCKS_DEPTH / 2;
@@ -357,9 +357,10 @@ static void keep_bytes(vkf__cases *c, const vkf__gemm_args *args, bool layer)
     for (uint64_t k = 0; k < args->k; k++) {
         uint8_t *weight = element_of(c, &args->norm.weight, k);
         const double sign = vkf__element_value(norm, weight) < 0 ? -1 : 1;
-        vkf__element_set(norm, weight, sign * (k / VKF_BLOCKS_DEPTH % 2 == 0 ? 1 : 0.5));
-        if (layer)
-            vkf__element_set(norm, element_of(c, &args->norm.bias, k), 0);
+        const bool added = layer && k / VKF_BLOCKS_DEPTH % 3 == 2;
+        vkf__element_set(norm, weight, added ? 0 : sign * (k / VKF_BLOCKS_DEPTH % 2 == 0 ? 1 : 0.5));
+        if (layer && (!added || k % VKF_BLOCKS_DEPTH == 5))
+            vkf__element_set(norm, element_of(c, &args->norm.bias, k), added ? 127.0 / 64 : 0);
     }
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "op/gate.h"
 #include "op/gemm_dot.h"
 #include "op/quantize_rows.h"
 #include "op/run_once.h"
@@ -37,10 +36,8 @@ static vkf_status emit_quantize(vkf__work *work, const void *args)
     return vkf__emit_quantize_rows(work, args);
 }
 
-// The words of x (batch, m, ld), of whose rows k elements are taken, or 2 k with a gate; x is freed with the fixture's
-// operands.
-static const uint32_t *quantize_gated(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight,
-                                      vkf__input_gate gate, const uint32_t shape[4])
+// The words of x (batch, m, ld), of whose rows k elements are taken; x is freed with the fixture's operands.
+static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight, const uint32_t shape[4])
 {
     const uint32_t batch = shape[0], m = shape[1], k = shape[2], ld = shape[3];
     vkf_test_operand *rows =
@@ -55,16 +52,10 @@ static const uint32_t *quantize_gated(vkf_test_ops *ops, const vkf_test_operand 
         .batch = batch,
         .ld = ld,
         .outer = m * ld,
-        .gate = gate,
     };
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "quantize", emit_quantize, &args), "quantize");
     vkf_test_download(ops, rows);
     return (const uint32_t *)rows->ids;
-}
-
-static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight, const uint32_t shape[4])
-{
-    return quantize_gated(ops, x, weight, (vkf__input_gate){0}, shape);
 }
 
 static float float_of(uint32_t word)
@@ -132,47 +123,6 @@ static void test_rows_are_rounded_to_blocks(void **state)
                                        vkf_dtype_name(weight), block));
         }
         vkf_test_ops_reset(ops);
-    }
-    ops->aligned = false;
-}
-
-static vkf_status emit_gate(vkf__work *work, const void *args)
-{
-    return vkf__emit_gate(work, args);
-}
-
-// Rows of 2 k elements are rounded as what a gate makes of them is. The gate stores f32, and so rounds nothing more.
-static void check_gated(vkf_test_ops *ops, vkf_activation activation, vkf_dtype weight, const uint32_t s[4])
-{
-    const uint32_t rows = s[0] * s[1], k = s[2];
-    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0.1f, 2, SHAPE(rows, 2 * k));
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(rows, k));
-    const vkf__gate_args gate = {
-        .label = "gate",
-        .x = vkf__span_of(&x->tensor),
-        .out = vkf__span_of(&out->tensor),
-        .rows = rows,
-        .dim = k,
-        .activation = activation,
-    };
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "gate", emit_gate, &gate), "gate");
-    vkf_test_download(ops, out);
-    const uint32_t *words =
-        quantize_gated(ops, x, weight, (vkf__input_gate){true, activation}, (uint32_t[]){s[0], s[1], k, 2 * k});
-    for (uint32_t block = 0; block < rows * k / DEPTH; block++)
-        check_block(out->values + (size_t)block * DEPTH, words + (size_t)block * WORDS, weight,
-                    vkf_test_label(&ops->gpu, "activation %d of (%u, %u, %u), %s, block %u", (int)activation, s[0],
-                                   s[1], k, vkf_dtype_name(weight), block));
-    vkf_test_ops_reset(ops);
-}
-
-static void test_rows_are_gated_and_rounded(void **state)
-{
-    static const vkf_activation activations[] = {VKF_ACTIVATION_NONE, VKF_ACTIVATION_SILU, VKF_ACTIVATION_GELU_TANH};
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    for (size_t i = 0; i < 4 * COUNT_OF(activations); i++) {
-        ops->aligned = i % 4 < 2;
-        check_gated(ops, activations[i / 4], BLOCK_TYPES[i % 2], ROWS[i % 5]);
     }
     ops->aligned = false;
 }
@@ -248,30 +198,56 @@ static void round_row(float *x, uint32_t k, double *out)
     }
 }
 
-// Any numbers: what the product of the rounded rows is, and not that of the rows.
-static void run_rounded(vkf_test_ops *ops, uint32_t m, vkf_dtype dtype)
+static vkf_status emit_gemm(vkf__work *work, const void *args)
 {
-    enum { N = 37, K = 288 };
+    return vkf__emit_gemm(work, args);
+}
+
+// Any numbers, in rows that lie apart: what the product of the rounded rows is, and not that of the rows. One row has
+// an element that is no number: all that is made of that row is NaN, and nothing else.
+static void run_rounded(vkf_test_ops *ops, uint32_t m, uint32_t n, vkf_dtype dtype)
+{
+    enum { K = 288, LD = K + 4, BATCH = 2 };
     double a[K], unrounded = 0;
-    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(m, K));
-    vkf_test_operand *b = vkf_test_block_weight(ops, dtype, false, N, K);
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(m, N));
-    float *expected = vkf_test_floats((size_t)m * N);
-    for (uint32_t row = 0; row < m; row++) {
-        round_row(x->values + (size_t)row * K, K, a);
-        for (uint32_t col = 0; col < N; col++) {
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(BATCH * m, LD));
+    vkf_test_operand *b = vkf_test_block_weight(ops, dtype, false, n, K);
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH * m, n));
+    float *expected = vkf_test_floats(out->count);
+    for (uint32_t row = 0; row < BATCH * m; row++) {
+        round_row(x->values + (size_t)row * LD, K, a);
+        for (uint32_t col = 0; col < n; col++) {
             double sum = 0, plain = 0;
             for (uint32_t k = 0; k < K; k++) {
                 sum += a[k] * (double)b->values[col * K + k];
-                plain += (double)x->values[row * K + k] * (double)b->values[col * K + k];
+                plain += (double)x->values[row * LD + k] * (double)b->values[col * K + k];
             }
-            expected[row * N + col] = (float)sum;
+            expected[row * n + col] = row == m / 2 ? NAN : (float)sum;
             unrounded = fmax(unrounded, fabs(plain - sum));
         }
     }
+    x->values[m / 2 * LD + 45] = dtype == VKF_DTYPE_Q8 ? NAN : INFINITY;
     vkf_test_upload(ops, x);
-    const vkf_gemm_desc desc = {.a = x->tensor, .b = b->tensor, .out = out->tensor, .transpose_b = true, .alpha = 1};
-    vkf_test_assert_ok(ops, vkf_gemm(ops->gpu.context, &desc), "vkf_gemm");
+    const vkf__gemm_args args = {
+        .label = "rounded",
+        .a = vkf__span_of(&x->tensor),
+        .b = vkf__span_of(&b->tensor),
+        .d = vkf__span_of(&out->tensor),
+        .m = m,
+        .n = n,
+        .k = K,
+        .batch = BATCH,
+        .lda = LD,
+        .ldb = K,
+        .ldd = n,
+        .a_outer = m * LD,
+        .d_outer = m * n,
+        .transpose_b = true,
+        .alpha = 1,
+    };
+    vkf_test_watch_kernels(ops->gpu.context, VKF_OP_GEMM);
+    const vkf_status status = vkf__run_once(ops->gpu.context, "rounded", emit_gemm, &args);
+    vkf_test_unwatch_kernels(ops->gpu.context);
+    vkf_test_assert_ok(ops, status, "gemm");
     vkf_test_download(ops, out);
     assert_close(out->values, expected, out->count, 4 * ATOL, 4 * ATOL,
                  vkf_test_label(&ops->gpu, "%u rounded rows, %s", m, vkf_dtype_name(dtype)));
@@ -280,50 +256,64 @@ static void run_rounded(vkf_test_ops *ops, uint32_t m, vkf_dtype dtype)
     vkf_test_ops_reset(ops);
 }
 
+// The kernel of few rows that lie at multiples of 16 bytes rounds them by itself, unless another one is asked for. On a
+// device of two workgroups it walks through the columns.
 static void test_products_round_the_rows(void **state)
 {
-    static const uint32_t rows[] = {3, 17};
+    static const struct {
+        uint32_t m, n;
+        bool aligned;
+        const char *variant, *mask, *kernel;
+    } rows[] = {
+        {3, 37, true, "gemm_dot", NULL, "gemm_dot_rounds."},
+        {3, 37, true, "gemm_dot.", NULL, "gemm_dot."},
+        {3, 37, false, "gemm_dot", NULL, "gemm_dot."},
+        {17, 37, true, "gemm_dot", NULL, "gemm_dot"},
+        {2, 200, true, "gemm_dot", "maxComputeWorkGroupCount[0]=2", "gemm_dot_rounds."},
+    };
     (void)vkf_test_ops_of(state);
-    vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
-            ops.aligned = i % 4 < 2; // few rows are then rounded by the product's kernel
-            run_rounded(&ops, rows[i / 4], BLOCK_TYPES[i % 2]);
+    for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
+        vkf_test_ops ops = {.aligned = rows[i / 2].aligned};
+        vkf_context_desc desc = {
+            .variant = rows[i / 2].variant, .masks = &rows[i / 2].mask, .mask_count = rows[i / 2].mask ? 1 : 0};
+        assert_int_equal(vkf_test_gpu_open(&ops.gpu, &desc), 0);
+        if (has_integer_dot(&ops)) {
+            run_rounded(&ops, rows[i / 2].m, rows[i / 2].n, BLOCK_TYPES[i % 2]);
+            check_kernel(&ops, rows[i / 2].kernel);
         }
+        vkf_test_ops_close(&ops);
     }
-    vkf_test_ops_close(&ops);
 }
 
-// One row has an element that is no number: all that is made of that row is NaN, and nothing else.
-static void run_nan(vkf_test_ops *ops, uint32_t m, vkf_dtype dtype, float planted)
+// What rounds rows ahead of a product normalises them, too.
+static void test_rows_are_normalised_ahead_of_the_product(void **state)
 {
-    enum { N = 37, K = 96 };
-    const uint32_t bad = m / 2;
-    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(m, K));
-    vkf_test_operand *b = vkf_test_block_weight(ops, dtype, false, N, K);
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(m, N));
-    x->values[bad * K + 45] = planted;
-    vkf_test_upload(ops, x);
-    const vkf_gemm_desc desc = {.a = x->tensor, .b = b->tensor, .out = out->tensor, .transpose_b = true, .alpha = 1};
-    vkf_test_assert_ok(ops, vkf_gemm(ops->gpu.context, &desc), "vkf_gemm");
-    vkf_test_download(ops, out);
-    for (uint32_t i = 0; i < m * N; i++) {
-        if ((i / N == bad) != (isnan(out->values[i]) != 0))
-            fail_msg("%s: row %u of %u is %g", vkf_dtype_name(dtype), i / N, m, (double)out->values[i]);
-    }
-    vkf_test_ops_reset(ops);
-}
-
-static void test_products_keep_nan(void **state)
-{
-    static const uint32_t rows[] = {3, 17};
+    const vkf__span row = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32};
+    const vkf__gemm_args args = {
+        .label = "normalised",
+        .a = row,
+        .b = {.size_bytes = 640, .dtype = VKF_DTYPE_Q4, .panels = true},
+        .d = {.size_bytes = 4 * 32, .dtype = VKF_DTYPE_F32},
+        .m = 1,
+        .n = 32,
+        .k = 64,
+        .batch = 1,
+        .lda = 64,
+        .ldb = 64,
+        .ldd = 32,
+        .transpose_b = true,
+        .alpha = 1,
+        .norm = {.weight = row, .bias = {.offset_bytes = 4 * 64, .size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32}},
+    };
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
-            ops.aligned = i % 4 < 2;
-            run_nan(&ops, rows[i / 4], BLOCK_TYPES[i % 2], i / 4 % 2 == 0 ? NAN : INFINITY);
-        }
+    if (vkf_test_ops_open_variant(&ops, "gemm_dot.") && has_integer_dot(&ops)) {
+        vkf__work work;
+        vkf__work_init(&work, ops.gpu.context, "ahead");
+        vkf_test_assert_ok(&ops, vkf__work_plan(&work, emit_gemm, &args), "plan");
+        assert_int_equal(work.plan.node_count, 2);
+        assert_int_equal(work.plan.nodes[0].spec[VKF_QUANTIZE_ROWS_SPEC_NORM], VKF_GEMM_NORM_LAYER_F32);
+        vkf__work_finish(&work);
     }
     vkf_test_ops_close(&ops);
 }
@@ -440,10 +430,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_rows_are_rounded_to_blocks),
-        VKF_OPS_TEST(test_rows_are_gated_and_rounded),
         VKF_OPS_TEST(test_rows_beyond_the_numbers),
         VKF_OPS_TEST(test_products_round_the_rows),
-        VKF_OPS_TEST(test_products_keep_nan),
+        VKF_OPS_TEST(test_rows_are_normalised_ahead_of_the_product),
         VKF_OPS_TEST(test_products_where_it_is_accelerated),
         VKF_OPS_TEST(test_products_without_kernels_that_are_right),
         VKF_OPS_TEST(test_products_cut_in_depth),

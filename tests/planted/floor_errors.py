@@ -297,6 +297,8 @@ ERRORS = (
            "src/op/train/attention_grad.c",
           "    if (!vkf__present(&args->row_stats))\n        VKF_RETURN_IF_ERROR(emit_pass(work, of, &row_stats_alone));\n",
           "", ("gpu.op_attention_grad.lavapipe.full",)),
+    Error("rows that are rounded ahead of a product lose their norm", "src/op/gemm_dot.c",
+          "        .norm = args->norm,\n", "", ("gpu.op_gemm_dot.lavapipe.full",)),
     Error("rows of b that may change between runs are compiled into kernels", "src/op/gemm.c",
           "return args->fixed_rows && !args->b.panels", "return !args->b.panels",
           ("gpu.op_gemm_rows.lavapipe.full",)),
