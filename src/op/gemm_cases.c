@@ -337,8 +337,8 @@ static void move_rows(vkf__cases *c, const vkf__gemm_args *args)
 }
 
 // Makes a norm and rows that are still exact in bytes once they are normalised, but for a factor: blocks have a mean of
-// 0 where a LayerNorm is to take it off, and elements are multiplied by powers of two that are the same in a block. What
-// a LayerNorm adds to every third block is all that is left of it.
+// 0 where a LayerNorm is to take it off, and elements are multiplied by powers of two that are the same in a block. Of
+// every third block nothing is left but what a LayerNorm adds.
 static void keep_bytes(vkf__cases *c, const vkf__gemm_args *args, bool layer)
 {
     const uint32_t half = VKF_BLOCKS_DEPTH / 2;

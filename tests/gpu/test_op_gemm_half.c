@@ -63,6 +63,7 @@ static double run_within_bound(vkf_test_ops *ops, const vkf_test_operand *a, con
     return largest;
 }
 
+// The error of a sum does not grow with its length: a single f16 sum of positive values would end at 2048.
 static void test_half_sums_of_random_values_are_within_the_bound(void **state)
 {
     static const uint32_t shapes[][3] = {{1, 1, 1}, {7, 13, 31}, {32, 33, 32}, {33, 31, 97}, {3, 5, 65537}};
@@ -104,19 +105,6 @@ static void test_half_sums_that_lose_the_most_are_within_the_bound(void **state)
             a->values[i] = 1 - a->values[i] / 1024; // the large ones become -1: no run loses anything
         vkf_test_upload(&ops, a);
         assert_true(run_within_bound(&ops, a, b) < 1e-3);
-    }
-    vkf_test_ops_close(&ops);
-}
-
-// The error of a sum does not grow with its length: a single f16 sum of ones would end at 2048.
-static void test_half_sums_of_ones_are_exact_at_any_length(void **state)
-{
-    vkf_test_ops ops;
-    (void)vkf_test_ops_of(state);
-    if (open_half(&ops, VKF_PRECISION_F16_SUMS, "gemm_half.f16_f16_f32/small")) {
-        vkf_test_operand *a = vkf_test_constant(&ops, H, 1, SHAPE(2, 100000));
-        vkf_test_operand *b = vkf_test_constant(&ops, H, 1, SHAPE(3, 100000));
-        assert_true(run_within_bound(&ops, a, b) == 0);
     }
     vkf_test_ops_close(&ops);
 }
@@ -181,7 +169,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_half_sums_of_random_values_are_within_the_bound),
         VKF_OPS_TEST(test_half_sums_that_lose_the_most_are_within_the_bound),
-        VKF_OPS_TEST(test_half_sums_of_ones_are_exact_at_any_length),
         VKF_OPS_TEST(test_half_sums_overflow_by_run),
         VKF_OPS_TEST(test_half_sums_are_taken_where_allowed_alone),
     };
