@@ -38,7 +38,8 @@ static void run_draws(vkf_test_gpu *gpu, vkf__fixture *fixture, const vkf__varia
         fail_msg("%s", vkf_test_label(gpu, "%s/%s: %s", variant->kernel->name, variant->config->name, fixture->reason));
 }
 
-// With VKF_TEST_BRIEF, which a driver that is a second opinion has, slow operators are left to their own tests.
+// With VKF_TEST_KERNEL, what begins otherwise; with VKF_TEST_BRIEF, which a driver that is a second opinion has, slow
+// operators, which are left to their own tests.
 static bool is_left_out(const vkf__kernel *kernel)
 {
     const char *begins = getenv("VKF_TEST_KERNEL");
