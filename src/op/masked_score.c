@@ -57,7 +57,7 @@ static vkf__span mask_of(vkf__cases *c, vkf_mask_kind kind, uint64_t count)
 {
     const vkf_dtype dtype = kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : VKF_DTYPE_BOOL;
     const vkf__span span = vkf__case_floats(c, dtype, kind == VKF_MASK_NONE ? 0 : count);
-    const bool low = kind == VKF_MASK_ADDITIVE && vkf__case_pick(c, 0, 4) == 0;
+    const bool low = kind == VKF_MASK_ADDITIVE && !c->draw;
     for (uint64_t i = 0; i < span.size_bytes / vkf_dtype_size(dtype); i++) {
         const bool hidden = i % 3 == 1;
         uint8_t *at = (uint8_t *)vkf__case_bytes(c, &span) + i * vkf_dtype_size(dtype);

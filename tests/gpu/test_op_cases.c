@@ -13,7 +13,7 @@
 static bool is_slow(vkf__op op)
 {
     return op == VKF_OP_GEMM || op == VKF_OP_ATTENTION || op == VKF_OP_ATTENTION_TRAIN || op == VKF_OP_ATTENTION_GRAD ||
-           op == VKF_OP_ATTENTION_GRAD_PAIR || op == VKF_OP_ATTENTION_GRAD_PACK;
+           op == VKF_OP_ATTENTION_GRAD_PAIR;
 }
 
 static uint32_t draws_of(const vkf__kernel *kernel)
@@ -28,6 +28,8 @@ static void run_draws(vkf_test_gpu *gpu, vkf__fixture *fixture, const vkf__varia
 {
     fixture->cases.variant = variant;
     fixture->cases.taken = 0;
+    fixture->cases.draw = false;
+    vkf__cases_clear(&fixture->cases);
     vkf__cases_seed(&fixture->cases, gpu->seed);
     const vkf_status status = vkf__fixture_draw(fixture, draws_of(variant->kernel));
     if (status != VKF_OK)
@@ -45,23 +47,11 @@ static bool is_left_out(const vkf__kernel *kernel)
     const char *begins = getenv("VKF_TEST_KERNEL");
     if (begins && strncmp(kernel->name, begins, strlen(begins)) != 0)
         return true;
-    if (is_slow(kernel->op) && getenv("VKF_TEST_BRIEF") && !vkf_test_all())
-        return true;
-    // Kernels that take 16 bits out of words differ from those with 16-bit storage in how they read and write alone.
-    return strstr(kernel->name, "f16p") && !vkf_test_all();
+    return vkf_test_is_between_others(kernel) || (is_slow(kernel->op) && getenv("VKF_TEST_BRIEF") && !vkf_test_all());
 }
 
-// How much longer a kernel takes to compile with one config than with another, roughly: loops over tiles are unrolled.
-static uint64_t length_of(const vkf__config *config)
-{
-    uint64_t length = 1;
-    for (uint32_t i = 0; i < VKF_KERNEL_MAX_TILE; i++)
-        length *= config->tile.values[i] > 0 ? config->tile.values[i] : 1;
-    return length;
-}
-
-// One of the configs that the device takes, which the seed draws, those more rarely that take longer to compile; NULL
-// where there is none. There are too many to be compiled all: the self-test has the first, and tests of variants all.
+// One of the configs that the device takes, which the seed draws; NULL where there is none. There are too many to be
+// compiled all, and the self-test has the first.
 static const vkf__config *draw_config(const vkf_test_gpu *gpu, const vkf__kernel *kernel)
 {
     const vkf__caps *caps = &gpu->context->device.plan.caps;
@@ -71,9 +61,8 @@ static const vkf__config *draw_config(const vkf_test_gpu *gpu, const vkf__kernel
         const vkf__variant variant = {kernel, &kernel->configs[i]};
         vkf__cases cases = {.variant = &variant};
         vkf__cases_seed(&cases, gpu->seed);
-        const uint64_t turn = (cases.random >> 32) * length_of(variant.config);
-        if (turn < least && vkf__kernel_supported(caps, kernel, variant.config, NULL))
-            least = turn, config = variant.config;
+        if (cases.random < least && vkf__kernel_supported(caps, kernel, variant.config, NULL))
+            least = cases.random, config = variant.config;
     }
     return config;
 }

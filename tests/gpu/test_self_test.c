@@ -6,6 +6,7 @@
 #include "kernel/context.h"
 #include "prove/self_test.h"
 #include "prove/self_test_fixture.h"
+#include "support/tried_config.h"
 
 // A product's smaller tile is the better one: some drivers compile the largest on matrices for thirteen seconds. Of
 // other kernels the first config is what most problems get.
@@ -57,20 +58,6 @@ static bool is_second_opinion(const vkf__caps *caps)
     return caps->driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER && !vkf_test_all();
 }
 
-// Kernels that take 16 bits out of words differ from those with 16-bit storage in how they read and write alone, which
-// the tests of variants and of operators look at. VKF_TEST_ALL=1: all.
-static bool takes_halves_from_words(const vkf__kernel *kernel)
-{
-    return strstr(kernel->name, "f16p") && !vkf_test_all();
-}
-
-// A kernel that reads one type and writes another reads as one kernel of its family does, and writes as another.
-// VKF_TEST_ALL=1: all.
-static bool is_between_types(const vkf__kernel *kernel)
-{
-    return kernel->type_count > 2 && kernel->types[0] != kernel->types[kernel->type_count - 1] && !vkf_test_all();
-}
-
 // Both kinds of blocks have the same modules, with another way to unpack a word. VKF_TEST_ALL=1: both.
 static bool is_second_kind_of_blocks(const vkf__kernel *kernel)
 {
@@ -86,8 +73,8 @@ static bool is_in_halves(const vkf__kernel *kernel)
 
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel) &&
-           !is_between_types(kernel) && !is_second_kind_of_blocks(kernel) && !is_in_halves(kernel);
+    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !vkf_test_is_between_others(kernel) &&
+           !is_second_kind_of_blocks(kernel) && !is_in_halves(kernel);
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many

@@ -60,11 +60,11 @@ static void set_masks(vkf__cases *c, const shape *s, vkf__attention_args *args)
     args->mask_row = masks.mask_row;
     args->key_mask_batch = masks.key_mask_batch;
     args->causal = masks.causal;
-    // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block.
-    args->causal_offset =
-        c->draw ? (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len : masks.causal_offset;
-    const uint32_t widest = vkf__case_flip(c, false) ? 8 : s->q_len + s->k_len;
-    args->window = c->draw && masks.window > 0 ? 1 + vkf__case_pick(c, 0, widest) : masks.window;
+    // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block, and at edge
+    // shapes the last query in whose window a key lies is not the last of all.
+    args->causal_offset = c->draw ? (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len
+                                  : masks.causal_offset + (masks.window > 0 ? 16 : 0);
+    args->window = c->draw && masks.window > 0 ? 1 + vkf__case_pick(c, 0, 8) : masks.window;
     args->fully_masked = masks.fully_masked;
 }
 
