@@ -109,16 +109,12 @@ static void load(const vkf__execution *e, uint64_t a_first, uint64_t b_first, fa
     f->b_first = b_first;
 }
 
-// Four sums at a time, of which none waits for another.
+// Four sums, of which none waits for another.
 static double dot(const double *a, const double *b, uint32_t begin, uint32_t end)
 {
     double sums[4] = {0};
-    uint32_t k = begin;
-    for (; k < end && end - k >= 4; k += 4)
-        for (uint32_t i = 0; i < 4; i++)
-            sums[i] += a[k + i] * b[k + i];
-    for (; k < end; k++)
-        sums[0] += a[k] * b[k];
+    for (uint32_t k = begin; k < end; k++)
+        sums[k % 4] += a[k] * b[k];
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
