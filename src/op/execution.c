@@ -6,8 +6,8 @@
 
 #include "base/half.h"
 
-// Elements of a type that is not in blocks have 1 << so many bytes. This and the two functions behind it are what a
-// model on references spends its time on.
+// Elements of a type that is not in blocks have 1 << so many bytes: what vkf_dtype_size() says, for every element that
+// is read, without a division.
 static uint32_t size_shift(vkf_dtype dtype)
 {
     return dtype == VKF_DTYPE_F32 || dtype == VKF_DTYPE_I32 ? 2 : dtype == VKF_DTYPE_BOOL ? 0 : 1;
@@ -65,7 +65,7 @@ double vkf__load(const vkf__execution *e, uint32_t binding, uint64_t index)
 uint32_t vkf__load_word(const vkf__execution *e, uint32_t binding, uint64_t index)
 {
     uint32_t word = 0;
-    const uint8_t *at = element(e, binding, index, 2);
+    const uint8_t *at = element(e, binding, index, size_shift(VKF_DTYPE_I32));
     if (at)
         memcpy(&word, at, sizeof word);
     return word;
@@ -81,7 +81,7 @@ void vkf__store(const vkf__execution *e, uint32_t binding, uint64_t index, doubl
 
 void vkf__store_word(const vkf__execution *e, uint32_t binding, uint64_t index, uint32_t word)
 {
-    uint8_t *at = element(e, binding, index, 2);
+    uint8_t *at = element(e, binding, index, size_shift(VKF_DTYPE_I32));
     if (at)
         memcpy(at, &word, sizeof word);
 }

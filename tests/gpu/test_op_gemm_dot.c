@@ -10,6 +10,7 @@
 
 #include "base/half.h"
 #include "op/gemm_dot.h"
+#include "op/operators.h"
 #include "op/quantize_rows.h"
 #include "op/run_once.h"
 #include "shared/quantize_rows.h"
@@ -198,11 +199,6 @@ static void round_row(float *x, uint32_t k, double *out)
     }
 }
 
-static vkf_status emit_gemm(vkf__work *work, const void *args)
-{
-    return vkf__emit_gemm(work, args);
-}
-
 // Any numbers, in rows that lie apart: what the product of the rounded rows is, and not that of the rows. One row has
 // an element that is no number: all that is made of that row is NaN, and nothing else.
 static void run_rounded(vkf_test_ops *ops, uint32_t m, uint32_t n, vkf_dtype dtype)
@@ -245,7 +241,7 @@ static void run_rounded(vkf_test_ops *ops, uint32_t m, uint32_t n, vkf_dtype dty
         .alpha = 1,
     };
     vkf_test_watch_kernels(ops->gpu.context, VKF_OP_GEMM);
-    const vkf_status status = vkf__run_once(ops->gpu.context, "rounded", emit_gemm, &args);
+    const vkf_status status = vkf__run_once(ops->gpu.context, "rounded", vkf__operator(VKF_OP_GEMM)->emit, &args);
     vkf_test_unwatch_kernels(ops->gpu.context);
     vkf_test_assert_ok(ops, status, "gemm");
     vkf_test_download(ops, out);
@@ -310,7 +306,7 @@ static void test_rows_are_normalised_ahead_of_the_product(void **state)
     if (vkf_test_ops_open_variant(&ops, "gemm_dot.") && has_integer_dot(&ops)) {
         vkf__work work;
         vkf__work_init(&work, ops.gpu.context, "ahead");
-        vkf_test_assert_ok(&ops, vkf__work_plan(&work, emit_gemm, &args), "plan");
+        vkf_test_assert_ok(&ops, vkf__work_plan(&work, vkf__operator(VKF_OP_GEMM)->emit, &args), "plan");
         assert_int_equal(work.plan.node_count, 2);
         assert_int_equal(work.plan.nodes[0].spec[VKF_QUANTIZE_ROWS_SPEC_NORM], VKF_GEMM_NORM_LAYER_F32);
         vkf__work_finish(&work);

@@ -1,6 +1,7 @@
 // Which rows of b, (k, n), products read where they lie, as training has them, by kernels that are compiled for these.
 // Rows that are no whole panels, begin elsewhere, lie far apart, or may change between runs are put into panels first.
 #include "op/gemm.h"
+#include "op/operators.h"
 #include "support/op_fixture.h"
 #include "support/taken_kernel.h"
 
@@ -23,11 +24,6 @@ static const rows_case CASES[] = {
     {64, 96, 31, .movable = true, .dispatches = 2},
 };
 
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_gemm(work, args);
-}
-
 static void check(vkf_test_ops *ops, const rows_case *c)
 {
     const uint32_t ldb = c->n + c->gap;
@@ -48,7 +44,7 @@ static void check(vkf_test_ops *ops, const rows_case *c)
     };
     vkf__work work;
     vkf__work_init(&work, ops->gpu.context, "rows");
-    const vkf_status status = vkf__work_plan(&work, emit, &args);
+    const vkf_status status = vkf__work_plan(&work, vkf__operator(VKF_OP_GEMM)->emit, &args);
     const uint32_t count = work.plan.node_count;
     vkf__work_finish(&work);
     vkf_test_assert_ok(ops, status, "plan");
