@@ -40,7 +40,7 @@ typedef struct vkf_inspection_info {
     vkf_head asked_head;               // that config.json asks for; a file without its tensors has none in the config
     bool embeds;                       // a modules.json of sentence-transformers says that this model makes embeddings
     uint32_t adapter_products, adapter_tensors; // that are added to weights, and that replace tensors
-    // Of an ENCODER, as vkf_embedder has them.
+    // An ENCODER's, as vkf_embedder has them.
     vkf_similarity similarity;
     uint32_t truncate_dim;  // 0: embeddings are not cut
     int32_t default_prompt; // number of a prompt; -1: none
@@ -83,7 +83,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_inspection_try_texts(const vkf_inspection 
 typedef struct vkf_module_piece {
     char name[VKF_MODULE_NAME_MAX]; // "encoder.layers.0.linear2.input"
     uint32_t width;                 // columns
-    // Of a module that gives several results at once, as queries, keys and values: row r of part p of its weight is row
+    // Where a module gives several results at once, as queries, keys and values: row r of part p of its weight is row
     // (r / part_rows * parts + p) * part_rows + r % part_rows of the whole. 0 for any other module.
     uint32_t parts, part, part_rows;
 } vkf_module_piece;

@@ -4,6 +4,7 @@
 #include "api/mask_check.h"
 #include "base/sized.h"
 #include "op/attention.h"
+#include "op/operators.h"
 #include "op/run_once.h"
 
 typedef struct attention_shape {
@@ -76,11 +77,6 @@ static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_sh
     return args;
 }
 
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention(work, args);
-}
-
 vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vkf_sdpa_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
@@ -102,5 +98,5 @@ vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vk
     args.mask_batch = strides.batch;
     args.mask_head = strides.head;
     args.mask_row = strides.row;
-    return vkf__run_once(context, "attention", emit, &args);
+    return vkf__run_once(context, "attention", vkf__operator(VKF_OP_ATTENTION)->emit, &args);
 }

@@ -1,13 +1,9 @@
 // Public entry points of operators that move elements: the split and merge of heads, and copies.
 #include "api/check.h"
 #include "op/copy.h"
+#include "op/operators.h"
 #include "op/permute.h"
 #include "op/run_once.h"
-
-static vkf_status emit_permute(vkf__work *work, const void *args)
-{
-    return vkf__emit_permute(work, args);
-}
 
 static vkf_status permute(vkf_context *context, const char *function, const vkf_tensor *x, const vkf_tensor *out)
 {
@@ -32,7 +28,7 @@ static vkf_status permute(vkf_context *context, const char *function, const vkf_
         .cols = x->shape[2],
         .depth = x->shape[3],
     };
-    return vkf__run_once(context, "permute", emit_permute, &args);
+    return vkf__run_once(context, "permute", vkf__operator(VKF_OP_PERMUTE)->emit, &args);
 }
 
 vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
@@ -43,11 +39,6 @@ vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_
 vkf_status vkf_merge_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
 {
     return permute(context, "vkf_merge_heads", x, out);
-}
-
-static vkf_status emit_copy(vkf__work *work, const void *args)
-{
-    return vkf__emit_copy(work, args);
 }
 
 vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
@@ -77,5 +68,5 @@ vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor 
         .cols = (uint32_t)count,
         .alpha = 1.0f,
     };
-    return vkf__run_once(context, "copy", emit_copy, &args);
+    return vkf__run_once(context, "copy", vkf__operator(VKF_OP_COPY)->emit, &args);
 }

@@ -2,12 +2,8 @@
 #include "api/check.h"
 #include "base/sized.h"
 #include "op/layer_norm.h"
+#include "op/operators.h"
 #include "op/run_once.h"
-
-static vkf_status emit_layer_norm(vkf__work *work, const void *args)
-{
-    return vkf__emit_layer_norm(work, args);
-}
 
 static vkf_status check_layer_norm(const vkf__checker *check, const vkf_layer_norm_desc *desc, uint32_t dim)
 {
@@ -60,5 +56,5 @@ vkf_status vkf_layer_norm_sized(vkf_context *context, const vkf_layer_norm_desc 
     };
     if (desc->residual_order != VKF_RESIDUAL_NONE)
         args.residual = vkf__span_of(&desc->residual);
-    return vkf__run_once(context, "layer_norm", emit_layer_norm, &args);
+    return vkf__run_once(context, "layer_norm", vkf__operator(VKF_OP_LAYER_NORM)->emit, &args);
 }

@@ -1,13 +1,9 @@
 // Public entry point of softmax with masks as a single operator.
 #include "api/mask_check.h"
 #include "base/sized.h"
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "op/softmax.h"
-
-static vkf_status emit_softmax(vkf__work *work, const void *args)
-{
-    return vkf__emit_softmax(work, args);
-}
 
 vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc, size_t desc_bytes)
 {
@@ -55,5 +51,5 @@ vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
         args.mask = vkf__span_of(&desc->mask);
     if (desc->key_mask_kind != VKF_MASK_NONE)
         args.key_mask = vkf__span_of(&desc->key_mask);
-    return vkf__run_once(context, "softmax", emit_softmax, &args);
+    return vkf__run_once(context, "softmax", vkf__operator(VKF_OP_SOFTMAX)->emit, &args);
 }

@@ -4,12 +4,8 @@
 #include "op/additive.h"
 #include "op/argmax.h"
 #include "op/embed.h"
+#include "op/operators.h"
 #include "op/run_once.h"
-
-static vkf_status emit_embed(vkf__work *work, const void *args)
-{
-    return vkf__emit_embed(work, args);
-}
 
 static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *desc)
 {
@@ -55,12 +51,7 @@ vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, siz
         .first_position = desc->first_position,
         .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
     };
-    return vkf__run_once(context, "embed", emit_embed, &args);
-}
-
-static vkf_status emit_argmax(vkf__work *work, const void *args)
-{
-    return vkf__emit_argmax(work, args);
+    return vkf__run_once(context, "embed", vkf__operator(VKF_OP_EMBED)->emit, &args);
 }
 
 vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
@@ -90,12 +81,7 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
         .cols = cols,
         .out_stride = 1,
     };
-    return vkf__run_once(context, "argmax", emit_argmax, &args);
-}
-
-static vkf_status emit_additive(vkf__work *work, const void *args)
-{
-    return vkf__emit_additive(work, args);
+    return vkf__run_once(context, "argmax", vkf__operator(VKF_OP_ARGMAX)->emit, &args);
 }
 
 vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_scores_desc *desc, size_t desc_bytes)
@@ -130,5 +116,5 @@ vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_sc
         .k_len = k->shape[1],
         .dim = q->shape[2],
     };
-    return vkf__run_once(context, "additive_scores", emit_additive, &args);
+    return vkf__run_once(context, "additive_scores", vkf__operator(VKF_OP_ADDITIVE_SCORES)->emit, &args);
 }

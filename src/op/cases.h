@@ -38,7 +38,7 @@ struct vkf__cases {
     uint64_t image_bytes, used_bytes;
     vkf_status (*run)(vkf__cases *cases, const vkf__case *c); // what is done with a case
     void *user;
-    // Of the case that is laid out:
+    // The case that is laid out:
     double least; // see vkf__case
     bool aligned; // all operands begin at multiples of four elements
 };

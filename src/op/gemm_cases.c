@@ -403,7 +403,7 @@ static vkf_status draw(vkf__cases *c)
     const vkf__config *config = c->variant->config;
     const uint32_t most_m = config->max_m > 0 && config->max_m < 100 ? config->max_m : 100;
     const bool split = !c->caps->traits.processor && most_m > SPLIT_M && vkf__case_flip(c, false);
-    // Of few rows many invocations share the depth.
+    // Many invocations share the depth of few rows.
     const uint32_t most_k = config->max_m > 0 ? 2500 : 250;
     shape s = {
         .m = vkf__case_size(c, 0, most_m),

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "op/attention.h"
 #include "op/gemm.h"
+#include "op/operators.h"
 #include "op/pack.h"
 #include "shared/gemm.h"
 
@@ -147,11 +148,6 @@ static vkf__problem linear_problem(const vkf_context *context, const vkf_tune_pr
     };
 }
 
-static vkf_status emit_linear(vkf__work *work, const void *args)
-{
-    return vkf__emit_gemm(work, args);
-}
-
 // Attention -----------------------------------------------------------------------------------------------------------
 
 enum { ATTENTION_Q = 0, ATTENTION_K, ATTENTION_V, ATTENTION_OUT };
@@ -192,11 +188,6 @@ static vkf__attention_args attention_args(const vkf_tune_problem *p, const opera
     };
 }
 
-static vkf_status emit_attention(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention(work, args);
-}
-
 // Both ----------------------------------------------------------------------------------------------------------------
 
 vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels,
@@ -213,9 +204,9 @@ vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_pro
     return vkf__attention_problem(context, &args, out_types);
 }
 
-static void state_linear(const vkf_context *context, const vkf_tune_problem *p, operands *o, vkf__tune_subject *subject)
+static void pose_linear(const vkf_context *context, const vkf_tune_problem *p, operands *o, vkf__tune_subject *subject)
 {
-    subject->emit = emit_linear;
+    subject->emit = vkf__operator(VKF_OP_GEMM)->emit;
     for (uint32_t way = 0; way < VKF_TUNE_WAYS; way++) {
         bool panels = way == VKF_TUNE_PANELS;
         o->linear[way] = linear_args(p, o, panels);
@@ -225,10 +216,10 @@ static void state_linear(const vkf_context *context, const vkf_tune_problem *p, 
     }
 }
 
-static void state_attention(const vkf_context *context, const vkf_tune_problem *p, operands *o,
-                            vkf__tune_subject *subject)
+static void pose_attention(const vkf_context *context, const vkf_tune_problem *p, operands *o,
+                           vkf__tune_subject *subject)
 {
-    subject->emit = emit_attention;
+    subject->emit = vkf__operator(VKF_OP_ATTENTION)->emit;
     o->attention = attention_args(p, o);
     subject->ways[VKF_TUNE_ROWS].problem = vkf__tune_problem_of(context, p, false, subject->types);
     subject->ways[VKF_TUNE_ROWS].args = &o->attention;
@@ -243,7 +234,7 @@ vkf_status vkf__tune_with_operands(vkf_context *context, const vkf_tune_problem 
     bool linear = problem->kind == VKF_TUNE_LINEAR;
     (linear ? size_linear : size_attention)(problem, &o);
     VKF_TRY(make_buffer(context, &o));
-    (linear ? state_linear : state_attention)(context, problem, &o, &subject);
+    (linear ? pose_linear : pose_attention)(context, problem, &o, &subject);
     VKF_TRY(use(context, &subject, user));
 fail:
     vkf__buffer_destroy(&o.buffer);

@@ -28,8 +28,8 @@ static vkf_status record_linear(vkf__tape *tape, const linear_spans *spans, vkf_
 }
 
 // A norm of each head, and its rotation by position.
-static vkf_status state_heads(vkf__tape *tape, const vkf__attention_block *block, const linear_spans *norm,
-                              uint32_t heads, uint32_t batch, uint32_t len, vkf__value *inout_x)
+static vkf_status record_heads(vkf__tape *tape, const vkf__attention_block *block, const linear_spans *norm,
+                               uint32_t heads, uint32_t batch, uint32_t len, vkf__value *inout_x)
 {
     vkf__norm_values values = {.eps = block->norm_eps, .rms = true};
     VKF_RETURN_IF_ERROR(parameter(tape, norm->weight, norm->weight_gradient, 1, block->head_dim, &values.weight));
@@ -44,9 +44,9 @@ static vkf_status state_heads(vkf__tape *tape, const vkf__attention_block *block
                               block->head_dim, inout_x);
 }
 
-static vkf_status state_extra_keys(vkf__tape *tape, const vkf__attention_block *block, const char *label,
-                                   const vkf__span *row, const vkf__span *gradient, uint32_t width,
-                                   const vkf__attention_sizes *sizes, vkf__value *inout_keys)
+static vkf_status record_extra_keys(vkf__tape *tape, const vkf__attention_block *block, const char *label,
+                                    const vkf__span *row, const vkf__span *gradient, uint32_t width,
+                                    const vkf__attention_sizes *sizes, vkf__value *inout_keys)
 {
     if (vkf__extra_keys(block) == 0)
         return VKF_OK;
@@ -69,8 +69,8 @@ static bool joins(const vkf__tape *tape, const linear_spans *first, const linear
            follows(first->bias_gradient, second->bias_gradient);
 }
 
-static vkf_status state_joined(vkf__tape *tape, const char *label, const linear_spans *first, const linear_spans *last,
-                               uint32_t out, vkf__value x, vkf__value *out_value)
+static vkf_status record_joined(vkf__tape *tape, const char *label, const linear_spans *first, const linear_spans *last,
+                                uint32_t out, vkf__value x, vkf__value *out_value)
 {
     const vkf__span weight = vkf__span_joined(first->weight, last->weight),
                     weight_gradient = vkf__span_joined(first->weight_gradient, last->weight_gradient),
@@ -81,8 +81,8 @@ static vkf_status state_joined(vkf__tape *tape, const char *label, const linear_
 }
 
 // Queries, keys and values side by side, as far as they come from one input and nothing is done to a part of them.
-static vkf_status state_rows(vkf__tape *tape, const vkf__attention_block *block, const linear_spans parts[3],
-                             const vkf__attention_operands *operands, vkf__attention_values *out)
+static vkf_status record_rows(vkf__tape *tape, const vkf__attention_block *block, const linear_spans parts[3],
+                              const vkf__attention_operands *operands, vkf__attention_values *out)
 {
     const linear_spans *q = &parts[0], *k = &parts[1], *v = &parts[2];
     const bool apart = vkf__present(&block->q_norm) || vkf__present(&block->k_norm) || vkf__present(&block->rotary) ||
@@ -90,7 +90,7 @@ static vkf_status state_rows(vkf__tape *tape, const vkf__attention_block *block,
     const bool keys = !apart && operands->key == operands->value && joins(tape, k, v);
     *out = (vkf__attention_values){0};
     if (keys && operands->query == operands->key && joins(tape, q, k)) {
-        VKF_RETURN_IF_ERROR(state_joined(tape, "qkv_proj", q, v, q->out + k->out + v->out, operands->query, &out->q));
+        VKF_RETURN_IF_ERROR(record_joined(tape, "qkv_proj", q, v, q->out + k->out + v->out, operands->query, &out->q));
         out->k = out->v = out->q;
         out->k_first = q->out;
         out->v_first = q->out + k->out;
@@ -101,15 +101,15 @@ static vkf_status state_rows(vkf__tape *tape, const vkf__attention_block *block,
         VKF_RETURN_IF_ERROR(record_linear(tape, k, operands->key, &out->k));
         return record_linear(tape, v, operands->value, &out->v);
     }
-    VKF_RETURN_IF_ERROR(state_joined(tape, "kv_proj", k, v, k->out + v->out, operands->key, &out->k));
+    VKF_RETURN_IF_ERROR(record_joined(tape, "kv_proj", k, v, k->out + v->out, operands->key, &out->k));
     out->v = out->k;
     out->v_first = k->out;
     return VKF_OK;
 }
 
-static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block *block,
-                                    const vkf__attention_gradients *to, const vkf__attention_operands *operands,
-                                    const vkf__attention_sizes *sizes, vkf__attention_values *out)
+static vkf_status record_projections(vkf__tape *tape, const vkf__attention_block *block,
+                                     const vkf__attention_gradients *to, const vkf__attention_operands *operands,
+                                     const vkf__attention_sizes *sizes, vkf__attention_values *out)
 {
     const vkf__attention_spans *p = &block->params, *gradients = &to->params;
     const uint32_t width = block->heads * block->head_dim, k_width = block->kv_heads * block->head_dim,
@@ -119,14 +119,14 @@ static vkf_status state_projections(vkf__tape *tape, const vkf__attention_block 
         {"k_proj", &p->k_weight, &gradients->k_weight, &p->k_bias, &gradients->k_bias, block->kdim, k_width},
         {"v_proj", &p->v_weight, &gradients->v_weight, &p->v_bias, &gradients->v_bias, block->vdim, v_width},
     };
-    VKF_RETURN_IF_ERROR(state_rows(tape, block, parts, operands, out));
+    VKF_RETURN_IF_ERROR(record_rows(tape, block, parts, operands, out));
     const linear_spans q_norm = {"q_norm", .weight = &block->q_norm, .weight_gradient = &to->q_norm};
     const linear_spans k_norm = {"k_norm", .weight = &block->k_norm, .weight_gradient = &to->k_norm};
-    VKF_RETURN_IF_ERROR(state_heads(tape, block, &q_norm, block->heads, sizes->batch, sizes->query_len, &out->q));
-    VKF_RETURN_IF_ERROR(state_heads(tape, block, &k_norm, block->kv_heads, sizes->batch, sizes->key_len, &out->k));
+    VKF_RETURN_IF_ERROR(record_heads(tape, block, &q_norm, block->heads, sizes->batch, sizes->query_len, &out->q));
+    VKF_RETURN_IF_ERROR(record_heads(tape, block, &k_norm, block->kv_heads, sizes->batch, sizes->key_len, &out->k));
     VKF_RETURN_IF_ERROR(
-        state_extra_keys(tape, block, "bias_k", &p->bias_k, &gradients->bias_k, k_width, sizes, &out->k));
-    return state_extra_keys(tape, block, "bias_v", &p->bias_v, &gradients->bias_v, v_width, sizes, &out->v);
+        record_extra_keys(tape, block, "bias_k", &p->bias_k, &gradients->bias_k, k_width, sizes, &out->k));
+    return record_extra_keys(tape, block, "bias_v", &p->bias_v, &gradients->bias_v, v_width, sizes, &out->v);
 }
 
 vkf_status vkf__record_attention_block(vkf__tape *tape, const vkf__attention_block *block,
@@ -146,7 +146,7 @@ vkf_status vkf__record_attention_block(vkf__tape *tape, const vkf__attention_blo
                               block->embed_dim};
     vkf__attention_values made;
     vkf__value context;
-    VKF_RETURN_IF_ERROR(state_projections(tape, block, gradients, operands, sizes, &made));
+    VKF_RETURN_IF_ERROR(record_projections(tape, block, gradients, operands, sizes, &made));
     made.bias = operands->bias;
     VKF_RETURN_IF_ERROR(vkf__record_attention(tape, &args, &operands->dropout, &made, &context));
     return record_linear(tape, &out, context, out_value);
@@ -187,7 +187,7 @@ static vkf__dropout_state dropout_of(const layer *l, float p, uint32_t place)
     return (vkf__dropout_state){p, dropout->seed, dropout->stream + place, dropout->step};
 }
 
-static vkf_status state_hidden(layer *l, vkf__value x, vkf__value *out_value)
+static vkf_status record_hidden(layer *l, vkf__value x, vkf__value *out_value)
 {
     const vkf__feed_forward_block *block = &l->block->feed_forward;
     const vkf__transformer_gradients *to = l->gradients;
@@ -204,7 +204,7 @@ static vkf_status state_hidden(layer *l, vkf__value x, vkf__value *out_value)
     return vkf__record_gate(l->tape, "activation", gates, block->activation, out_value);
 }
 
-static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_value)
+static vkf_status record_feed_forward(layer *l, vkf__value x, vkf__value *out_value)
 {
     const vkf__feed_forward_block *block = &l->block->feed_forward;
     const vkf__transformer_gradients *to = l->gradients;
@@ -212,7 +212,7 @@ static vkf_status state_feed_forward(layer *l, vkf__value x, vkf__value *out_val
     const linear_spans second = {"linear2",  &block->weight2,        &to->weight2,  &block->bias2,
                                  &to->bias2, block->dim_feedforward, block->d_model};
     vkf__value hidden;
-    VKF_RETURN_IF_ERROR(state_hidden(l, x, &hidden));
+    VKF_RETURN_IF_ERROR(record_hidden(l, x, &hidden));
     VKF_RETURN_IF_ERROR(vkf__record_dropout(l->tape, "activation_dropout", hidden, &dropout, &hidden));
     return record_linear(l->tape, &second, hidden, out_value);
 }
@@ -246,7 +246,7 @@ static vkf_status end_block(layer *l, uint32_t index, uint32_t place, vkf__value
     return l->block->norm_first ? VKF_OK : record_norm(l->tape, l->block, l->gradients, index, l->x, &l->x);
 }
 
-static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
+static vkf_status record_self(layer *l, const vkf__attention_sizes *sizes)
 {
     vkf__value input, result;
     VKF_RETURN_IF_ERROR(begin_block(l, 0, &input));
@@ -262,7 +262,7 @@ static vkf_status state_self(layer *l, const vkf__attention_sizes *sizes)
     return end_block(l, 0, SELF_RESULT, result);
 }
 
-static vkf_status state_cross(layer *l, const vkf__attention_sizes *sizes)
+static vkf_status record_cross(layer *l, const vkf__attention_sizes *sizes)
 {
     const vkf__transformer_operands *from = l->operands;
     vkf__value input, result;
@@ -290,12 +290,12 @@ vkf_status vkf__record_transformer_layer(vkf__tape *tape, const vkf__transformer
     // Parallel blocks read the same stream.
     if (block->parallel)
         VKF_RETURN_IF_ERROR(begin_block(&l, last, &input));
-    VKF_RETURN_IF_ERROR(state_self(&l, self));
+    VKF_RETURN_IF_ERROR(record_self(&l, self));
     if (operands->memory)
-        VKF_RETURN_IF_ERROR(state_cross(&l, cross));
+        VKF_RETURN_IF_ERROR(record_cross(&l, cross));
     if (!block->parallel)
         VKF_RETURN_IF_ERROR(begin_block(&l, last, &input));
-    VKF_RETURN_IF_ERROR(state_feed_forward(&l, input, &result));
+    VKF_RETURN_IF_ERROR(record_feed_forward(&l, input, &result));
     VKF_RETURN_IF_ERROR(end_block(&l, last, FEED_FORWARD_RESULT, result));
     *out_value = l.x;
     return VKF_OK;

@@ -262,7 +262,7 @@ static const vkf__lora_module *find(const vkf__lora *lora, const vkf__span *weig
     return NULL;
 }
 
-static vkf_status state_matrix(vkf__tape *tape, const vkf__parameter *item, vkf__value *out_value)
+static vkf_status record_matrix(vkf__tape *tape, const vkf__parameter *item, vkf__value *out_value)
 {
     const vkf__span value = vkf__span_of(&item->value), none = {0};
     return vkf__tape_leaf(tape, &value, tape->lora->frozen ? &none : &item->gradient, item->value.shape[0],
@@ -280,8 +280,8 @@ vkf_status vkf__record_lora(vkf__tape *tape, const vkf__span *weight, vkf__value
     vkf__dropout_state dropout = lora->dropout;
     dropout.stream += (uint32_t)(m - lora->modules);
     vkf__value a, b;
-    VKF_RETURN_IF_ERROR(state_matrix(tape, &items[0], &a));
-    VKF_RETURN_IF_ERROR(state_matrix(tape, &items[1 + part], &b));
+    VKF_RETURN_IF_ERROR(record_matrix(tape, &items[0], &a));
+    VKF_RETURN_IF_ERROR(record_matrix(tape, &items[1 + part], &b));
     VKF_RETURN_IF_ERROR(vkf__record_dropout(tape, "lora_dropout", x, &dropout, &x));
     VKF_RETURN_IF_ERROR(vkf__record_product(tape, "lora_a", x, a, 1, &x));
     VKF_RETURN_IF_ERROR(vkf__record_product(tape, "lora_b", x, b, lora->alpha / (float)lora->rank, &x));

@@ -1,11 +1,11 @@
-// Records what the first layer reads: words, positions and token types, and the norm of their sum; and what all layers
+// Records what the first layer reads: tokens, positions and token types, and the norm of their sum; and what all layers
 // read of positions.
 #include <math.h>
 
 #include "model/family/model_kind.h"
 #include "training/model_graph.h"
 
-static vkf_status state_types(vkf__graph_recording *s, const vkf__token_embedding *words, vkf__value *inout_x)
+static vkf_status record_types(vkf__graph_recording *s, const vkf__token_embedding *tokens, vkf__value *inout_x)
 {
     const vkf__model_graph *graph = s->graph;
     const vkf_tensor *table = &graph->model->weights.token_types;
@@ -14,8 +14,8 @@ static vkf_status state_types(vkf__graph_recording *s, const vkf__token_embeddin
         .ids = graph->inputs.types.ids,
         .lists = graph->inputs.types.lists,
         .unique = graph->inputs.types.unique,
-        .batch = words->batch,
-        .len = words->len,
+        .batch = tokens->batch,
+        .len = tokens->len,
         .vocab = graph->model->config.token_types,
         .scale = 1,
     };
@@ -27,7 +27,7 @@ static vkf_status state_types(vkf__graph_recording *s, const vkf__token_embeddin
     return vkf__record_sum(s->tape, "embed_sum", *inout_x, found, inout_x);
 }
 
-static vkf_status state_positions(vkf__graph_recording *s, vkf__graph_side side, vkf__token_embedding *words)
+static vkf_status record_positions(vkf__graph_recording *s, vkf__graph_side side, vkf__token_embedding *tokens)
 {
     const vkf__model_graph *graph = s->graph;
     const vkf_model_config *config = &graph->model->config;
@@ -35,17 +35,17 @@ static vkf_status state_positions(vkf__graph_recording *s, vkf__graph_side side,
     const vkf__weights *weights = &graph->model->weights;
     const vkf_tensor *table = source ? &weights->source.positions : &weights->target.positions;
     if (config->positions != VKF_POSITIONS_LEARNED) {
-        words->fixed_positions = graph->sinusoids;
+        tokens->fixed_positions = graph->sinusoids;
         return VKF_OK;
     }
-    words->position_rows = table->shape[0];
-    words->position_ids = source ? graph->inputs.position_ids : 0;
-    words->first_position = words->position_ids > 0 ? 0 : config->position_offset;
-    words->position_lists = graph->inputs.positions[side].lists;
-    words->unique_positions = graph->inputs.positions[side].unique;
+    tokens->position_rows = table->shape[0];
+    tokens->position_ids = source ? graph->inputs.position_ids : 0;
+    tokens->first_position = tokens->position_ids > 0 ? 0 : config->position_offset;
+    tokens->position_lists = graph->inputs.positions[side].lists;
+    tokens->unique_positions = graph->inputs.positions[side].unique;
     return vkf__record_parameter(s, table,
                                  source ? VKF_GRADIENT_OF(s, source.positions) : VKF_GRADIENT_OF(s, target.positions),
-                                 &words->positions);
+                                 &tokens->positions);
 }
 
 vkf_status vkf__record_side_embedding(vkf__graph_recording *s, vkf__graph_side side, vkf__value *out_x)
@@ -54,13 +54,13 @@ vkf_status vkf__record_side_embedding(vkf__graph_recording *s, vkf__graph_side s
     const vkf_model_config *config = &graph->model->config;
     const vkf__weights *weights = &graph->model->weights;
     const bool source = side == VKF_SIDE_SOURCE;
-    const bool scaled = vkf__facts_of(config)->scaled_words && !config->unscaled_embedding;
+    const bool scaled = vkf__facts_of(config)->scaled_embedding && !config->unscaled_embedding;
     const vkf_norm_weights *norm = source ? &weights->source.embedding_norm : &weights->target.embedding_norm;
-    vkf__token_embedding words = {
+    vkf__token_embedding tokens = {
         .label = "embed",
-        .ids = graph->inputs.words[side].ids,
-        .lists = graph->inputs.words[side].lists,
-        .unique = graph->inputs.words[side].unique,
+        .ids = graph->inputs.tokens[side].ids,
+        .lists = graph->inputs.tokens[side].lists,
+        .unique = graph->inputs.tokens[side].unique,
         .batch = s->sizes->batch,
         .len = s->sizes->len[side],
         .vocab = source ? config->source_vocab : config->target_vocab,
@@ -68,11 +68,11 @@ vkf_status vkf__record_side_embedding(vkf__graph_recording *s, vkf__graph_side s
     };
     VKF_RETURN_IF_ERROR(vkf__record_parameter(
         s, source ? &weights->source_embedding : &weights->target_embedding,
-        source ? VKF_GRADIENT_OF(s, source_embedding) : VKF_GRADIENT_OF(s, target_embedding), &words.table));
-    VKF_RETURN_IF_ERROR(state_positions(s, side, &words));
-    VKF_RETURN_IF_ERROR(vkf__record_embedding(s->tape, &words, out_x));
+        source ? VKF_GRADIENT_OF(s, source_embedding) : VKF_GRADIENT_OF(s, target_embedding), &tokens.table));
+    VKF_RETURN_IF_ERROR(record_positions(s, side, &tokens));
+    VKF_RETURN_IF_ERROR(vkf__record_embedding(s->tape, &tokens, out_x));
     if (source)
-        VKF_RETURN_IF_ERROR(state_types(s, &words, out_x));
+        VKF_RETURN_IF_ERROR(record_types(s, &tokens, out_x));
     if (norm->weight.rank == 0)
         return VKF_OK;
     return vkf__record_model_norm(

@@ -1,11 +1,11 @@
-// Records a model from its words to its loss.
+// Records a model from its tokens to its loss.
 #include "training/model_graph.h"
 
 #include "model/family/model_kind.h"
 #include "model/family/model_layer.h"
 #include "op/argmax.h"
 
-// The random numbers of the words of a side lie behind those of all layers.
+// The random numbers of the tokens of a side lie behind those of all layers.
 static uint32_t stream_of(const vkf_model_config *config, vkf__graph_side side, uint32_t layer)
 {
     const uint32_t first = side == VKF_SIDE_TARGET ? config->num_encoder_layers : 0;
@@ -87,8 +87,8 @@ static vkf__transformer_block block_of(const vkf__graph_recording *s, const vkf_
     return vkf__model_layer_block(&s->graph->model->config, s->graph->model->dtype, weights, &layer);
 }
 
-static vkf_status state_layer(vkf__graph_recording *s, vkf__graph_side side, uint32_t index, vkf__value memory,
-                              const vkf__score_bias *bias, vkf__value *inout_x)
+static vkf_status record_layer(vkf__graph_recording *s, vkf__graph_side side, uint32_t index, vkf__value memory,
+                               const vkf__score_bias *bias, vkf__value *inout_x)
 {
     const vkf__model_graph *graph = s->graph;
     const uint32_t len = s->sizes->len[side];
@@ -121,8 +121,8 @@ typedef struct layer_note {
 
 // Records a layer on the other tape. What it reads, the stream, memory and bias, are leaves there, and on the way back
 // their gradients are added to where those of `tape` are.
-static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf__value operands[3], bool back,
-                              vkf__value *out_value)
+static vkf_status record_again(vkf__tape *tape, const layer_note *note, const vkf__value operands[3], bool back,
+                               vkf__value *out_value)
 {
     vkf__tape *again = note->graph->again;
     vkf__graph_recording s = {again, note->graph, note->sizes, .table_count = 0};
@@ -143,25 +143,25 @@ static vkf_status state_again(vkf__tape *tape, const layer_note *note, const vkf
     }
     bias.value = read[2];
     *out_value = read[0];
-    return state_layer(&s, note->side, note->index, read[1], &bias, out_value);
+    return record_layer(&s, note->side, note->index, read[1], &bias, out_value);
 }
 
 static vkf_status again_back(vkf__tape *tape, const vkf__tape_node *node)
 {
     const layer_note *note = vkf__tape_note(tape, node);
     vkf__value result;
-    VKF_RETURN_IF_ERROR(state_again(tape, note, node->operands, true, &result));
+    VKF_RETURN_IF_ERROR(record_again(tape, note, node->operands, true, &result));
     vkf__tape_seed(note->graph->again, result, &vkf__tape_at(tape, node->out)->gradient);
     return vkf__tape_back(note->graph->again);
 }
 
-static vkf_status state_without_activations(vkf__graph_recording *s, vkf__graph_side side, uint32_t index,
-                                            vkf__value memory, const vkf__score_bias *bias, vkf__value *inout_x)
+static vkf_status record_without_activations(vkf__graph_recording *s, vkf__graph_side side, uint32_t index,
+                                             vkf__value memory, const vkf__score_bias *bias, vkf__value *inout_x)
 {
     const layer_note note = {s->graph, s->sizes, side, index, *bias};
     vkf__tape_node node = {again_back, 0, {*inout_x, memory, bias->value}, 0, NULL};
     vkf__value result;
-    VKF_RETURN_IF_ERROR(state_again(s->tape, &note, node.operands, false, &result));
+    VKF_RETURN_IF_ERROR(record_again(s->tape, &note, node.operands, false, &result));
     const vkf__tape_value made = *vkf__tape_at(s->graph->again, result);
     VKF_RETURN_IF_ERROR(vkf__tape_leaf(s->tape, &made.span, &(vkf__span){0}, made.rows, made.cols, inout_x));
     node.out = *inout_x;
@@ -172,23 +172,23 @@ static vkf_status state_without_activations(vkf__graph_recording *s, vkf__graph_
 }
 
 // All layers of a side.
-static vkf_status state_layers(vkf__graph_recording *s, vkf__graph_side side, uint32_t layers, vkf__value memory,
-                               vkf__value *inout_x)
+static vkf_status record_layers(vkf__graph_recording *s, vkf__graph_side side, uint32_t layers, vkf__value memory,
+                                vkf__value *inout_x)
 {
     const uint32_t first = side == VKF_SIDE_TARGET ? s->graph->model->config.num_encoder_layers : 0;
     vkf__score_bias bias;
     VKF_RETURN_IF_ERROR(vkf__record_side_bias(s, side, &bias));
     for (uint32_t i = 0; i < layers; i++) {
         s->tape->work->prefix = s->graph->layer_names[first + i];
-        VKF_RETURN_IF_ERROR(s->graph->again ? state_without_activations(s, side, i, memory, &bias, inout_x)
-                                            : state_layer(s, side, i, memory, &bias, inout_x));
+        VKF_RETURN_IF_ERROR(s->graph->again ? record_without_activations(s, side, i, memory, &bias, inout_x)
+                                            : record_layer(s, side, i, memory, &bias, inout_x));
     }
     s->tape->work->prefix = NULL;
     return VKF_OK;
 }
 
 // Words, layers and the last norm.
-static vkf_status state_stack(vkf__graph_recording *s, vkf__graph_side side, vkf__value memory, vkf__value *out_x)
+static vkf_status record_stack(vkf__graph_recording *s, vkf__graph_side side, vkf__value memory, vkf__value *out_x)
 {
     const vkf_model *model = s->graph->model;
     const bool source = side == VKF_SIDE_SOURCE;
@@ -197,7 +197,7 @@ static vkf_status state_stack(vkf__graph_recording *s, vkf__graph_side side, vkf
                                         VKF_LAYER_STREAMS * (uint32_t)side, s->graph->dropout.step};
     VKF_RETURN_IF_ERROR(vkf__record_side_embedding(s, side, out_x));
     VKF_RETURN_IF_ERROR(vkf__record_dropout(s->tape, "embed_dropout", *out_x, &dropout, out_x));
-    VKF_RETURN_IF_ERROR(state_layers(s, side, layers, memory, out_x));
+    VKF_RETURN_IF_ERROR(record_layers(s, side, layers, memory, out_x));
     if (!model->config.final_norm || layers == 0)
         return VKF_OK;
     return vkf__record_model_norm(
@@ -221,9 +221,9 @@ vkf_status vkf__record_model(vkf__tape *tape, const vkf__model_graph *graph, con
     vkf__loss_state loss = graph->loss;
     loss.labels = graph->inputs.labels;
     if (facts->encodes)
-        VKF_RETURN_IF_ERROR(state_stack(&s, VKF_SIDE_SOURCE, 0, &x));
+        VKF_RETURN_IF_ERROR(record_stack(&s, VKF_SIDE_SOURCE, 0, &x));
     if (facts->decodes)
-        VKF_RETURN_IF_ERROR(state_stack(&s, VKF_SIDE_TARGET, x, &x));
+        VKF_RETURN_IF_ERROR(record_stack(&s, VKF_SIDE_TARGET, x, &x));
     VKF_RETURN_IF_ERROR(vkf__record_logits(&s, x, &logits));
     VKF_RETURN_IF_ERROR(emit_choices(&s, logits));
     return vkf__record_cross_entropy(tape, "loss", logits, &loss, out_losses);

@@ -1,4 +1,4 @@
-// A model's loss, recorded on a tape: words, layers, head and loss of each kind of model.
+// A model's loss, recorded on a tape: tokens, layers, head and loss of each kind of model.
 #ifndef VKF_TRAINING_MODEL_GRAPH_H
 #define VKF_TRAINING_MODEL_GRAPH_H
 
@@ -7,7 +7,7 @@
 #include "training/layers.h"
 #include "training/parameters.h"
 
-// The sides of a model whose words have ids.
+// The sides of a model whose tokens have ids.
 typedef enum vkf__graph_side { VKF_SIDE_SOURCE = 0, VKF_SIDE_TARGET, VKF_SIDE_COUNT } vkf__graph_side;
 
 // A table's rows by ids, with what its gradient takes: see base/train/id_order.h.
@@ -18,7 +18,7 @@ typedef struct vkf__graph_ids {
 
 // Where a batch lies on the device.
 typedef struct vkf__graph_inputs {
-    vkf__graph_ids words[VKF_SIDE_COUNT];
+    vkf__graph_ids tokens[VKF_SIDE_COUNT];
     vkf__graph_ids positions[VKF_SIDE_COUNT]; // rows of learned positions; `ids` is not used
     vkf__graph_ids types;
     vkf__graph_ids distances[VKF_SIDE_COUNT]; // buckets of vkf__relative_buckets(), by which biases of scores go

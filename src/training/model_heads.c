@@ -27,7 +27,7 @@ uint32_t vkf__graph_classes(const vkf__model_graph *graph, const vkf__graph_size
     return vkf__facts_of(config)->decodes ? config->target_vocab : config->head_outputs;
 }
 
-static vkf_status state_projection(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
+static vkf_status record_projection(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf__weights *weights = &s->graph->model->weights;
     const float scale = s->graph->model->config.logit_scale;
@@ -40,7 +40,7 @@ static vkf_status state_projection(vkf__graph_recording *s, vkf__value x, vkf__v
     return vkf__record_product(s->tape, "generator", x, linear.weight, scale, out_logits);
 }
 
-static vkf_status state_head(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
+static vkf_status record_head(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf_model_config *config = &s->graph->model->config;
     const vkf__weights *weights = &s->graph->model->weights;
@@ -54,10 +54,10 @@ static vkf_status state_head(vkf__graph_recording *s, vkf__value x, vkf__value *
     if (weights->head_norm.weight.rank > 0)
         VKF_RETURN_IF_ERROR(
             vkf__record_model_norm(s, "head_norm", &weights->head_norm, VKF_GRADIENT_OF(s, head_norm), &x));
-    return state_projection(s, x, out_logits);
+    return record_projection(s, x, out_logits);
 }
 
-static vkf_status state_module(vkf__graph_recording *s, uint32_t index, vkf__value *inout_x)
+static vkf_status record_module(vkf__graph_recording *s, uint32_t index, vkf__value *inout_x)
 {
     const vkf_embedding_module *module = &s->graph->model->config.embedding_modules[index];
     const vkf__linear_weights *weights = &s->graph->model->weights.modules[index];
@@ -72,14 +72,14 @@ static vkf_status state_module(vkf__graph_recording *s, uint32_t index, vkf__val
 
 // The cosines of the first half of sentences with each of the second, times contrastive_scale. Vectors by the length of
 // the root of their dimension are what an RMSNorm without a weight gives.
-static vkf_status state_cosines(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
+static vkf_status record_cosines(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     const vkf_model_config *config = &s->graph->model->config;
     const vkf__norm_values lengths = {.eps = 1e-12f, .rms = true};
     const uint32_t half = s->sizes->batch / 2;
     vkf__value texts, others;
     for (uint32_t i = 0; i < config->embedding_module_count; i++)
-        VKF_RETURN_IF_ERROR(state_module(s, i, &x));
+        VKF_RETURN_IF_ERROR(record_module(s, i, &x));
     VKF_RETURN_IF_ERROR(vkf__record_norm(s->tape, "lengths", x, &lengths, &x));
     VKF_RETURN_IF_ERROR(vkf__record_rows(s->tape, "texts", x, 0, half, &texts));
     VKF_RETURN_IF_ERROR(vkf__record_rows(s->tape, "others", x, half, half, &others));
@@ -90,10 +90,10 @@ static vkf_status state_cosines(vkf__graph_recording *s, vkf__value x, vkf__valu
 vkf_status vkf__record_logits(vkf__graph_recording *s, vkf__value x, vkf__value *out_logits)
 {
     if (s->graph->contrastive_scale != 0.0f)
-        return state_cosines(s, x, out_logits);
+        return record_cosines(s, x, out_logits);
     if (vkf__facts_of(&s->graph->model->config)->decodes)
-        return state_projection(s, x, out_logits);
-    return state_head(s, x, out_logits);
+        return record_projection(s, x, out_logits);
+    return record_head(s, x, out_logits);
 }
 
 // ---- what can be recorded

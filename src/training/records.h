@@ -24,7 +24,7 @@ typedef struct vkf__token_embedding {
     float scale;
 } vkf__token_embedding;
 // The result is (batch * len, dim).
-VKF_MUST_CHECK vkf_status vkf__record_embedding(vkf__tape *tape, const vkf__token_embedding *words,
+VKF_MUST_CHECK vkf_status vkf__record_embedding(vkf__tape *tape, const vkf__token_embedding *tokens,
                                                 vkf__value *out_value);
 
 // torch.nn.Linear: x (rows, in) weight^T + bias; weight (out, in), bias optional, (1, out).

@@ -147,8 +147,8 @@ static vkf_status is_second_name(const writing *w, const vkf__checkpoint *source
     *out_second = false;
     for (size_t i = 0; !*out_second && i < w->count && w->first[i]; i++) {
         const vkf__stored_tensor *own = vkf__checkpoint_find(source, w->tensors[i].name);
-        const uint32_t words = w->first[i]->slot.shape[0];
-        if (own && (words == config->source_vocab || words == config->target_vocab) && tensor->rank == own->rank)
+        const uint32_t tokens = w->first[i]->slot.shape[0];
+        if (own && (tokens == config->source_vocab || tokens == config->target_vocab) && tensor->rank == own->rank)
             VKF_RETURN_IF_ERROR(equal_bytes(own, tensor, out_second));
     }
     return VKF_OK;

@@ -57,7 +57,7 @@ static void lay_out_inputs(vkf_trainer *t, pieces *p)
         const bool ids = side == VKF_SIDE_SOURCE && vkf__has_position_ids(config);
         if (tokens == 0)
             continue;
-        in->words[side] = take_ids(p, (ids ? 2 : 1) * tokens, tokens, vocabs[side]);
+        in->tokens[side] = take_ids(p, (ids ? 2 : 1) * tokens, tokens, vocabs[side]);
         if (ids)
             in->position_ids = (uint32_t)tokens;
         if (config->positions == VKF_POSITIONS_LEARNED)
@@ -291,7 +291,7 @@ static void write_positions(vkf_trainer *t, const vkf_train_batch *batch, vkf__g
     }
     const uint64_t tokens = (uint64_t)batch->batch * len;
     if (own)
-        memcpy(words_at(&in->words[side].ids) + in->position_ids, ids, tokens * sizeof *ids);
+        memcpy(words_at(&in->tokens[side].ids) + in->position_ids, ids, tokens * sizeof *ids);
     order(t, ids, tokens, table->shape[0], &in->positions[side]);
 }
 
@@ -320,7 +320,7 @@ void vkf__trainer_write_batch(vkf_trainer *t, const vkf_train_batch *batch, vkf_
     for (int side = 0; side < VKF_SIDE_COUNT; side++) {
         if (sizes.len[side] == 0)
             continue;
-        write_ids(t, ids[side], (uint64_t)sizes.batch * sizes.len[side], vocabs[side], &in->words[side]);
+        write_ids(t, ids[side], (uint64_t)sizes.batch * sizes.len[side], vocabs[side], &in->tokens[side]);
         write_positions(t, batch, (vkf__graph_side)side, sizes.len[side]);
     }
     if (vkf__present(&in->types.ids))

@@ -8,6 +8,7 @@
 #include "fake_vulkan.h"
 #include "long_attention.h"
 #include "op/attention.h"
+#include "op/operators.h"
 #include "sample_layers.h"
 #include "vk/transfer.h"
 
@@ -533,17 +534,12 @@ static void test_layers_run_where_memory_is_staged(void **state)
     assert_int_equal(plain.validation_messages, 0);
 }
 
-static vkf_status emit_long_attention(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention(work, args);
-}
-
 static vkf_status plan_long_attention(vkf_context *context, uint64_t *out_bytes)
 {
     const vkf__attention_args args = vkf_test_long_attention();
     vkf__work work;
     vkf__work_init(&work, context, "attention");
-    vkf_status status = vkf__work_plan(&work, emit_long_attention, &args);
+    vkf_status status = vkf__work_plan(&work, vkf__operator(VKF_OP_ATTENTION)->emit, &args);
     if (status == VKF_OK)
         *out_bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work) + 4 * VKF_TEST_LONG_BYTES;
     vkf__work_finish(&work);

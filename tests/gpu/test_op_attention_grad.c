@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "support/attention_grad_case.h"
 #include "support/by_hand.h"
@@ -19,7 +20,8 @@ static void test_grad_refuses_wider_heads(void **state)
     const vkf_test_grad_operands o = vkf_test_grad_make(ops, &c);
     vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
     args.forward.head_dim = 257;
-    vkf_test_assert_refused(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args),
+    vkf_test_assert_refused(ops,
+                            vkf__run_once(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &args),
                             VKF_ERROR_UNSUPPORTED, "257");
     vkf_test_grad_finish(ops, &o);
 }
@@ -67,8 +69,10 @@ static void test_grad_of_parts(void **state)
     vkf__attention_grad_args largest = args;
     largest.forward.batch = 2100;
     vkf_test_grad_attend(ops, &c, &o);
-    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", vkf_test_grad_emit, &largest, &args),
-                       "parts");
+    vkf_test_assert_ok(
+        ops,
+        vkf_test_run_resized(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &largest, &args),
+        "parts");
     vkf_test_grad_compare(ops, &c, &o);
     vkf_test_grad_finish(ops, &o);
 }
@@ -88,7 +92,9 @@ static void test_grad_takes_row_stats_itself(void **state)
         vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
         vkf_test_grad_attend(ops, &c, &o);
         args.row_stats = (vkf__span){0};
-        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args), "row stats");
+        vkf_test_assert_ok(ops,
+                           vkf__run_once(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &args),
+                           "row stats");
         vkf_test_grad_compare(ops, &c, &o);
         vkf_test_grad_finish(ops, &o);
     }
@@ -105,8 +111,10 @@ static void test_grad_of_smaller_runs(void **state)
     largest.forward.batch = 3;
     largest.forward.q_len = 40;
     largest.forward.k_len = largest.forward.mask_cols = 70;
-    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", vkf_test_grad_emit, &largest, &args),
-                       "a smaller run");
+    vkf_test_assert_ok(
+        ops,
+        vkf_test_run_resized(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &largest, &args),
+        "a smaller run");
     vkf_test_grad_compare(ops, &c, &o);
     vkf_test_grad_finish(ops, &o);
 }
@@ -119,8 +127,10 @@ static void test_grad_of_nothing(void **state)
     const vkf__attention_grad_args largest = vkf_test_grad_args(&c, &o);
     vkf__attention_grad_args args = largest;
     args.forward.batch = 0;
-    vkf_test_assert_ok(ops, vkf_test_run_resized(ops->gpu.context, "grad", vkf_test_grad_emit, &largest, &args),
-                       "a run of no rows");
+    vkf_test_assert_ok(
+        ops,
+        vkf_test_run_resized(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &largest, &args),
+        "a run of no rows");
     for (int kind = 0; kind < VKF_TEST_KINDS; kind++) {
         vkf_test_download(ops, o.grad[kind]);
         for (size_t i = 0; i < o.grad[kind]->count; i++)
@@ -138,7 +148,8 @@ static void test_grad_is_the_same_in_every_run(void **state)
     const vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
     float *first[VKF_TEST_KINDS];
     for (int run = 0; run < 3; run++) {
-        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args),
+        vkf_test_assert_ok(ops,
+                           vkf__run_once(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &args),
                            "gradients of attention");
         for (int kind = 0; kind < VKF_TEST_KINDS; kind++) {
             const size_t bytes = o.grad[kind]->count * sizeof(float);

@@ -1,19 +1,15 @@
 // Gradients of attention: the memory that they take, and every config of their kernels.
+#include "op/operators.h"
 #include "op/train/attention_grad.h"
 #include "prove/self_test.h"
 #include "support/long_attention.h"
 #include "support/op_fixture.h"
 
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention_grad(work, args);
-}
-
 static uint64_t planned_bytes(vkf_test_ops *ops, const vkf__attention_grad_args *args)
 {
     vkf__work work;
     vkf__work_init(&work, ops->gpu.context, "grad");
-    const vkf_status status = vkf__work_plan(&work, emit, args);
+    const vkf_status status = vkf__work_plan(&work, vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, args);
     const uint64_t bytes = work.plan.arena_bytes;
     vkf__work_finish(&work);
     vkf_test_assert_ok(ops, status, "plan");
@@ -45,7 +41,8 @@ static void test_memory_grows_with_the_lengths(void **state)
     args.forward.batch = 1u << 17;
     vkf__work work;
     vkf__work_init(&work, ops->gpu.context, "grad");
-    vkf_test_assert_refused(ops, vkf__work_plan(&work, emit, &args), VKF_ERROR_TOO_LARGE, "more than 2^32 elements");
+    vkf_test_assert_refused(ops, vkf__work_plan(&work, vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &args),
+                            VKF_ERROR_TOO_LARGE, "more than 2^32 elements");
     vkf__work_finish(&work);
 }
 

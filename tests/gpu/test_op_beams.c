@@ -1,5 +1,6 @@
 // Rows of a cache that change places, as beam search asks for it.
 
+#include "op/operators.h"
 #include "op/reorder.h"
 #include "op/run_once.h"
 #include "support/op_fixture.h"
@@ -7,11 +8,6 @@
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
 
 enum { ROWS = 12, WORDS = 1000, FIRST = 17, MOVED = 900 };
-
-static vkf_status emit_reorder(vkf__work *work, const void *args)
-{
-    return vkf__emit_reorder(work, args);
-}
 
 static int32_t word_of(uint32_t row, uint32_t i)
 {
@@ -25,7 +21,8 @@ static size_t misplaced(vkf_test_ops *ops, vkf_test_operand *x, const uint32_t *
         for (uint32_t i = 0; i < WORDS; i++)
             x->ids[row * WORDS + i] = word_of(row, i);
     vkf_test_upload(ops, x);
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "reorder", emit_reorder, args), "reorder");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "reorder", vkf__operator(VKF_OP_REORDER)->emit, args),
+                       "reorder");
     vkf_test_download(ops, x);
     for (uint32_t row = 0; row < ROWS; row++)
         for (uint32_t i = 0; i < WORDS; i++) {

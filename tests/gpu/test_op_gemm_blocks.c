@@ -4,7 +4,7 @@
 #include "support/block_weight.h"
 #include "support/gemm_case.h"
 
-// Of sums of 300, as in test_op_gemm.c; errors of longer ones grow no faster than the root of their length.
+// The error of sums of 300, as in test_op_gemm.c; errors of longer ones grow no faster than the root of their length.
 #define ATOL 2e-5
 
 static const vkf_dtype BLOCK_TYPES[] = {VKF_DTYPE_Q8, VKF_DTYPE_Q4};

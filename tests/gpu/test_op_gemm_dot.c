@@ -32,11 +32,6 @@ static bool has_integer_dot(const vkf_test_ops *ops)
 
 // Rounding ------------------------------------------------------------------------------------------------------------
 
-static vkf_status emit_quantize(vkf__work *work, const void *args)
-{
-    return vkf__emit_quantize_rows(work, args);
-}
-
 // The words of x (batch, m, ld), of whose rows k elements are taken; x is freed with the fixture's operands.
 static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight, const uint32_t shape[4])
 {
@@ -54,7 +49,8 @@ static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vk
         .ld = ld,
         .outer = m * ld,
     };
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "quantize", emit_quantize, &args), "quantize");
+    vkf_test_assert_ok(
+        ops, vkf__run_once(ops->gpu.context, "quantize", vkf__operator(VKF_OP_QUANTIZE_ROWS)->emit, &args), "quantize");
     vkf_test_download(ops, rows);
     return (const uint32_t *)rows->ids;
 }

@@ -1,16 +1,12 @@
 // Pooling of what is not finite, and of long sequences.
 #include <math.h>
 
+#include "op/operators.h"
 #include "op/pool.h"
 #include "op/run_once.h"
 #include "support/op_fixture.h"
 
 #define SPAN(operand) vkf__span_of(&(operand)->tensor)
-
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_pool(work, args);
-}
 
 // A NaN anywhere in a sequence, an infinity, and a length that float32 cannot hold, of which all over it would be 0.
 static void test_what_is_not_finite_stays_so(void **state)
@@ -39,7 +35,8 @@ static void test_what_is_not_finite_stays_so(void **state)
             .pooling = (vkf_pooling)pooling,
             .normalise = true,
         };
-        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", emit, &args), "pool");
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", vkf__operator(VKF_OP_POOL)->emit, &args),
+                           "pool");
         vkf_test_download(ops, out);
         for (size_t i = 0; i < out->count; i++)
             if (!isnan(out->values[i]))
@@ -72,7 +69,7 @@ static void test_weighted_mean_of_a_long_sequence(void **state)
         .dim = DIM,
         .pooling = VKF_POOLING_WEIGHTED_MEAN,
     };
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", emit, &args), "pool");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", vkf__operator(VKF_OP_POOL)->emit, &args), "pool");
     vkf_test_download(ops, out);
     assert_close(out->values, expected, DIM, 1e-6, 1e-5, vkf_test_label(&ops->gpu, "a weighted mean of 4097"));
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "op/sample.h"
 #include "support/op_fixture.h"
@@ -11,11 +12,6 @@
 #define SEED UINT64_C(0x1234567890abcdef)
 
 static const uint32_t COLS[] = {1, 2, 31, 32, 33, 1000, 50257, 151936};
-
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_sample(work, args);
-}
 
 typedef struct sampling {
     vkf_test_operand *x, *out;
@@ -46,7 +42,8 @@ static sampling make(vkf_test_ops *ops, uint32_t rows, uint32_t cols)
 
 static void sample(vkf_test_ops *ops, const sampling *s)
 {
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", emit, &s->args), "sample");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", vkf__operator(VKF_OP_SAMPLE)->emit, &s->args),
+                       "sample");
     vkf_test_download(ops, s->out);
     for (uint32_t row = 0; row < s->args.rows; row++)
         assert_in_range(s->out->ids[row * s->args.out_stride + s->args.out_first], 0, s->args.cols - 1);

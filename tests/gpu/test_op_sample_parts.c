@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "op/sample.h"
 #include "support/op_fixture.h"
@@ -30,11 +31,6 @@ typedef struct pair {
     vkf_test_ops whole, parts;
     bool open;
 } pair;
-
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_sample(work, args);
-}
 
 // Both contexts have a driver's own subgroups and limits; a device may lack workgroups of 256.
 static void open_pair(void **state, pair *out)
@@ -65,7 +61,8 @@ static void run(vkf_test_ops *ops, const char *kernel, vkf__sample_args args, co
     args.x = vkf__span_of(&logits->tensor);
     args.seen = vkf__span_of(&bits->tensor);
     args.out = vkf__span_of(&tokens->tensor);
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", emit, &args), "sample");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", vkf__operator(VKF_OP_SAMPLE)->emit, &args),
+                       "sample");
     assert_string_equal(vkf_context_last_op_kernel(ops->gpu.context), kernel);
     vkf_test_download(ops, tokens);
     vkf_test_download(ops, bits);

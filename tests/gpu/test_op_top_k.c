@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "op/sample.h"
 #include "support/op_fixture.h"
@@ -23,11 +24,6 @@ typedef struct top_k_case {
     uint32_t step;
 } top_k_case;
 
-static vkf_status emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_sample(work, args);
-}
-
 // So high a temperature that all tokens that stay are as probable as each other, within a part in a thousand.
 static void sample(vkf_test_ops *ops, const top_k_case *c)
 {
@@ -45,7 +41,8 @@ static void sample(vkf_test_ops *ops, const top_k_case *c)
         .seed = 20261123,
         .step = c->step,
     };
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", emit, &args), "sample");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", vkf__operator(VKF_OP_SAMPLE)->emit, &args),
+                       "sample");
     vkf_test_download(ops, c->out);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "support/by_hand.h"
 #include "support/mask_operand.h"
@@ -205,16 +206,6 @@ vkf_test_grad_operands vkf_test_grad_make(vkf_test_ops *ops, const vkf_test_grad
     return o;
 }
 
-vkf_status vkf_test_grad_emit(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention_grad(work, args);
-}
-
-static vkf_status emit_train(vkf__work *work, const void *args)
-{
-    return vkf__emit_attention_train(work, args);
-}
-
 // Every gradient is a sum of products of weights with numbers that are about as large as the gradient's largest. The
 // weights err by what exp() does and by its argument's rounding, which is 2^-24 times a score of up to 20 or so, and
 // the other factors and the sums by some roundings: 2e-5 in all.
@@ -281,7 +272,9 @@ void vkf_test_grad_attend(vkf_test_ops *ops, const vkf_test_grad_case *c, const 
     for (size_t i = 0; i < o->out->count; i++)
         o->out->values[i] = NAN;
     vkf_test_upload(ops, o->out);
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "attention", emit_train, &args), "attention");
+    vkf_test_assert_ok(ops,
+                       vkf__run_once(ops->gpu.context, "attention", vkf__operator(VKF_OP_ATTENTION_TRAIN)->emit, &args),
+                       "attention");
     compare_forward(ops, o->out, out, "output");
     compare_forward(ops, o->row_stats, row_stats, "row stats");
     free(row_stats);
@@ -295,7 +288,7 @@ void vkf_test_grad_check(vkf_test_ops *ops, vkf_test_grad_case unresolved)
     const vkf__attention_grad_args args = vkf_test_grad_args(&c, &o);
     if (c.attends)
         vkf_test_grad_attend(ops, &c, &o);
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf_test_grad_emit, &args),
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &args),
                        "gradients of attention");
     vkf_test_grad_compare(ops, &c, &o);
     vkf_test_grad_finish(ops, &o);

@@ -50,8 +50,6 @@ uint32_t vkf_test_grad_width(const vkf_test_grad_case *c, int kind);
 vkf_test_grad_operands vkf_test_grad_make(vkf_test_ops *ops, const vkf_test_grad_case *c);
 void vkf_test_grad_finish(vkf_test_ops *ops, const vkf_test_grad_operands *o);
 vkf__attention_grad_args vkf_test_grad_args(const vkf_test_grad_case *c, const vkf_test_grad_operands *o);
-// Emits the gradients of a vkf__attention_grad_args.
-vkf_status vkf_test_grad_emit(vkf__work *work, const void *args);
 // Runs attention, and leaves its results to the gradients.
 void vkf_test_grad_attend(vkf_test_ops *ops, const vkf_test_grad_case *c, const vkf_test_grad_operands *o);
 // Fails the test unless the gradients are as expected.

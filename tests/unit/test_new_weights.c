@@ -105,7 +105,7 @@ static void test_a_family_is_drawn_as_transformers_does(void **state)
     expect_near(deviation_of(checkpoint, "transformer.h.0.mlp.c_proj.weight"), 0.02 / sqrt(2.0 * 2));
     assert_true(deviation_of(checkpoint, "transformer.h.1.ln_1.weight") == 1);
     assert_true(deviation_of(checkpoint, "transformer.h.1.attn.c_attn.bias") == 0);
-    assert_null(vkf__checkpoint_find(checkpoint, "lm_head.weight")); // it is the words' table
+    assert_null(vkf__checkpoint_find(checkpoint, "lm_head.weight")); // it is the token embedding
     vkf__checkpoint_close(&checkpoint);
     end(f);
 }

@@ -26,7 +26,7 @@ static const vkf__weight_slot *slot_of(const vkf__inspection *model, const vkf_t
     return NULL;
 }
 
-// In a model that is only a decoder, the words and the final norm are where either side has them.
+// In a model that is only a decoder, the token embedding and the final norm are where either side has them.
 static const vkf__weight_slot *slot_at(const site *s, vkf__module_scope scope, size_t offset)
 {
     const vkf__weights *weights = &s->model->found.weights;
@@ -145,9 +145,9 @@ static void add_stream(vkf_module_result *result, const site *s, uint32_t block)
         add_layer(result, s, "");
 }
 
-// The words, with what is added to them, are the input of what follows. BERT adds token types in between, and no module
-// sees the sum before that.
-static void add_words(vkf_module_result *result, const site *s)
+// The token embedding, with what is added to it, is the input of what follows. BERT adds token types in between, and no
+// module sees the sum before that.
+static void add_embedding(vkf_module_result *result, const site *s)
 {
     const vkf__weight_slot *norm = slot_at(s, VKF_MODULE_OF_STACK, VKF_MODULE_STACK(embedding_norm.weight));
     if (!s->target && slot_at(s, VKF_MODULE_OF_MODEL, VKF_MODULE_MODEL(token_types)))
@@ -255,7 +255,7 @@ static void apply(vkf_module_result *result, const site *s, const vkf__module_ru
         add_expanded(result, s, r);
         break;
     case VKF_MODULE_WORDS:
-        add_words(result, s);
+        add_embedding(result, s);
         break;
     case VKF_MODULE_DENSE:
         add_dense(result, s);

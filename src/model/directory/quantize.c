@@ -36,7 +36,7 @@ typedef struct plan {
     vkf__weight_slot *slots;     // of tensors to be stored in blocks; a slot covers the whole tensor
     vkf__stored_tensor *from;    // as they are, with the adapter, and with the names that they will have
     size_t count, block_count;
-    bool untied;     // the adapter has a projection that was the words' table before
+    bool untied;     // the adapter has a projection that was the token embedding before
     vkf_dtype dtype; // of the blocks; F32: there will be none
     uint32_t written;
 } plan;

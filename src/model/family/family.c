@@ -45,7 +45,7 @@ static uint32_t size_of(const vkf_model_config *config, const vkf__stack *stack,
 enum {
     LINEAR = 1 << 0, // a Linear's weight
     IN_F32 = 1 << 1, // see vkf__weight_slot
-    TIED = 1 << 2,   // the words' table where the configuration ties the two
+    TIED = 1 << 2,   // the token embedding where the configuration ties the two
     // The tensor exists only where the configuration says so.
     ATTENTION_BIAS = 1 << 3,
     FEED_FORWARD_BIAS = 1 << 4,
@@ -185,7 +185,7 @@ static bool is_tied(const place *p, vkf__weight_role role)
     return (roles[role].traits & TIED) && p->config->tie_projection;
 }
 
-// The name of a role's tensor, without its prefix. A tied projection goes by the name of the words' table.
+// The name of a role's tensor, without its prefix. A tied projection goes by the name of the token embedding.
 static const char *name_of(const place *p, vkf__weight_role role)
 {
     const vkf__family_head *head = vkf__family_head_of(p->family, p->config);

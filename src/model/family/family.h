@@ -98,14 +98,14 @@ typedef struct vkf__family_head {
     const char *activation_key, *pooling_key;
 } vkf__family_head;
 
-#define VKF_FAMILY_OTHER_WORDS 2
+#define VKF_FAMILY_OTHER_EMBEDDINGS 2
 
 struct vkf__family {
-    const char *model_types[4];                      // as in config.json; the rest NULL
-    const char *base;                                // what models with a head put before the tensors' names: "bert."
-    const char *layer;                               // what goes before a layer's number: "encoder.layer."
-    const char *weights[VKF_WEIGHT_ROLE_COUNT];      // NULL: the family has no such tensor; fused ones share a name
-    const char *other_words[VKF_FAMILY_OTHER_WORDS]; // names that the words' table may have instead
+    const char *model_types[4];                 // as in config.json; the rest NULL
+    const char *base;                           // what models with a head put before the tensors' names: "bert."
+    const char *layer;                          // what goes before a layer's number: "encoder.layer."
+    const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor; fused ones share a name
+    const char *other_embeddings[VKF_FAMILY_OTHER_EMBEDDINGS]; // names that the token embedding may have instead
     // The decoder of a SEQ2SEQ family, whose encoder has the names above. Roles that are once in a model are not here.
     const char *decoder_layer;
     const char *decoder_weights[VKF_WEIGHT_ROLE_COUNT];

@@ -41,7 +41,7 @@
 
 #define VKF_FAMILY_LIKE_BART                                                                               \
     .base = "model.", .layer = "encoder.layers.", .decoder_layer = "decoder.layers.", .bias_as_row = true, \
-    .other_words = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},                         \
+    .other_embeddings = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},                    \
     .own_words = "encoder.embed_tokens.weight"
 
 #endif

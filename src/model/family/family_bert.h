@@ -4,7 +4,7 @@
 
 #include "model/family/families.h"
 
-// All biases are there, and a masked LM's projection is the words' table.
+// All biases are there, and a masked LM's projection is the token embedding.
 #define VKF_CONFIG_LIKE_BERT                                                                                      \
     .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true,              \
     .head_dense_bias = true, .projection_bias = true, .tie_projection = true, .positions = VKF_POSITIONS_LEARNED, \

@@ -331,7 +331,7 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab
                            : head->head == VKF_HEAD_QUESTION_ANSWERING ? 2
                                                                        : vkf__label_count(r->root);
-    // Only a masked LM may have its projection tied to the words' table, and only its projection may lack a bias.
+    // Only a masked LM may have its projection tied to the token embedding, and only its projection may lack a bias.
     config->tie_projection = config->tie_projection && head->head == VKF_HEAD_MASKED_LM;
     config->projection_bias = config->projection_bias || head->head != VKF_HEAD_MASKED_LM;
     if (head->activation_key)

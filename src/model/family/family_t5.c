@@ -17,7 +17,7 @@ const vkf__family vkf__family_t5 = {
     .base = "",
     .layer = "encoder.block.",
     .decoder_layer = "decoder.block.",
-    .other_words = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},
+    .other_embeddings = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},
     .config =
         {
             .kind = VKF_MODEL_SEQ2SEQ,

@@ -23,7 +23,7 @@ static const vkf__kind_facts facts[VKF_MODEL_KIND_COUNT] = {
             .without_directory = true,
             .own_decoder = true,
             .family_layers = true,
-            .scaled_words = true,
+            .scaled_embedding = true,
         },
     [VKF_MODEL_ENCODER] =
         {

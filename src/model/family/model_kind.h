@@ -23,7 +23,7 @@ typedef struct vkf__kind_facts {
     bool own_decoder;       // the decoder may have sizes of its own, and has names of its own in a family's files
     bool family_layers;     // layers may have what those of nn.Transformer lack: gates, rotations, windows
     bool grouped_heads;     // keys and values may have fewer heads than queries
-    bool scaled_words;      // words are multiplied by sqrt(d_model) unless the configuration says otherwise
+    bool scaled_embedding;  // tokens are multiplied by sqrt(d_model) unless the configuration says otherwise
     bool always_causal;     // attention is causal whatever the configuration says
     bool centred_windows;   // where attention is not causal, a window reaches to both sides of a position
 } vkf__kind_facts;

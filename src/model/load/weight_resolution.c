@@ -47,7 +47,7 @@ static const vkf__stored_tensor *find_ending(const vkf__checkpoint *checkpoint, 
     return vkf__checkpoint_find(checkpoint, other);
 }
 
-// The name of a projection of its own, even where the configuration ties it to the words' table; NULL: the model has
+// The name of a projection of its own, even where the configuration ties it to the token embedding; NULL: the model has
 // none.
 static const char *projection_name(const vkf__model_source *source)
 {
@@ -55,23 +55,23 @@ static const char *projection_name(const vkf__model_source *source)
     return head ? head->weights[VKF_HEAD_PROJECTION] : source->family->weights[VKF_WEIGHT_PROJECTION];
 }
 
-static bool is_words(const vkf__model_source *source, const char *name)
+static bool is_token_embedding(const vkf__model_source *source, const char *name)
 {
     const char *base = base_of(source);
     size_t length = strlen(base);
     return strncmp(name, base, length) == 0 && strcmp(name + length, source->family->weights[VKF_WEIGHT_WORDS]) == 0;
 }
 
-// Finds the words' table under its own name or under another one that files of the family may have for it.
-static const vkf__stored_tensor *find_words(const vkf__model_source *source)
+// Finds the token embedding under its own name or under another one that files of the family may have for it.
+static const vkf__stored_tensor *find_token_embedding(const vkf__model_source *source)
 {
     const vkf__family *family = source->family;
     char name[VKF_WEIGHT_NAME_MAX];
     const char *base = base_of(source);
     (void)snprintf(name, sizeof name, "%s%s", base, family->weights[VKF_WEIGHT_WORDS]);
     const vkf__stored_tensor *found = vkf__checkpoint_find(source->checkpoint, name);
-    for (size_t i = 0; !found && i < VKF_FAMILY_OTHER_WORDS && family->other_words[i]; i++) {
-        (void)snprintf(name, sizeof name, "%s%s", base, family->other_words[i]);
+    for (size_t i = 0; !found && i < VKF_FAMILY_OTHER_EMBEDDINGS && family->other_embeddings[i]; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", base, family->other_embeddings[i]);
         found = vkf__checkpoint_find(source->checkpoint, name);
     }
     return found;
@@ -88,8 +88,8 @@ static const vkf__stored_tensor *find_other(const vkf__model_source *source, con
 {
     const vkf__checkpoint *checkpoint = source->checkpoint;
     const vkf__stored_tensor *found = NULL;
-    if (is_words(source, slot->name)) {
-        found = find_words(source);
+    if (is_token_embedding(source, slot->name)) {
+        found = find_token_embedding(source);
         return !found && source->config.tie_projection ? find_projection(source) : found;
     }
     if (slot->rank != 1)
@@ -134,14 +134,14 @@ static bool same_bytes(const vkf__stored_tensor *a, const vkf__stored_tensor *b)
            a->offset_bytes == b->offset_bytes;
 }
 
-// A projection that is in the file is not tied, with two exceptions: the file has no words' table, so that the
+// A projection that is in the file is not tied, with two exceptions: the file has no token embedding, so that the
 // projection serves for it, or both names refer to the same bytes, as torch.save writes tied tensors under two names.
 static void untie(vkf__model_source *source)
 {
     bool tied = source->config.tie_projection;
     vkf__family_untie(source->family, source->checkpoint, &source->config);
-    const vkf__stored_tensor *projection = find_projection(source), *words = find_words(source);
-    if (tied && projection && (!words || same_bytes(words, projection)))
+    const vkf__stored_tensor *projection = find_projection(source), *embedding = find_token_embedding(source);
+    if (tied && projection && (!embedding || same_bytes(embedding, projection)))
         source->config.tie_projection = true;
     const char *name = projection_name(source);
     if (name && (vkf__adapter_saved(source->adapter, source->family, name) ||
@@ -209,12 +209,12 @@ vkf_status vkf__slot_check(const vkf__host *host, const vkf__checkpoint *checkpo
     return VKF_OK;
 }
 
-// A projection that an adapter unties is the words' table with what is added to it.
+// A projection that an adapter unties is the token embedding with what is added to it.
 static const vkf__stored_tensor *find_untied(const vkf__model_source *source, const vkf__weight_slot *slot)
 {
     const char *projection = projection_name(source);
     bool added = vkf__adapter_product_for(source->adapter, source->family, slot->name);
-    return added && projection && strcmp(slot->name, projection) == 0 ? find_words(source) : NULL;
+    return added && projection && strcmp(slot->name, projection) == 0 ? find_token_embedding(source) : NULL;
 }
 
 static vkf_status find(const vkf__host *host, const vkf__model_source *source, vkf__weight_slot *slot,

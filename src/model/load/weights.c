@@ -187,7 +187,7 @@ static void preparation_free(vkf_context *context, preparation *p)
 }
 
 // Weights that the file has in blocks stay in these blocks. Then all Linears that fit get this kind, even a tied
-// projection, which the file holds only as the words' table.
+// projection, which the file holds only as the token embedding.
 static vkf_status settle_storage(const vkf__host *host, const vkf__model_source *source, preparation *p)
 {
     vkf_dtype stored = p->found.blocks;

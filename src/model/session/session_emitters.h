@@ -5,14 +5,14 @@
 
 #include "model/session/session.h"
 
-// session_words.c ----------------------------------------------------------------------------------------------------
+// session_tokens.c ----------------------------------------------------------------------------------------------------
 
-VKF_MUST_CHECK vkf_status vkf__emit_source_words(vkf_session *session, vkf__stage *stage,
-                                                 const vkf__session_sizes *sizes);
-VKF_MUST_CHECK vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage,
-                                                 const vkf__session_sizes *sizes);
-VKF_MUST_CHECK vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage,
-                                               const vkf__session_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__emit_source_tokens(vkf_session *session, vkf__stage *stage,
+                                                  const vkf__session_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__emit_target_tokens(vkf_session *session, vkf__stage *stage,
+                                                  const vkf__session_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__emit_step_tokens(vkf_session *session, vkf__stage *stage,
+                                                const vkf__session_sizes *sizes);
 VKF_MUST_CHECK vkf_status vkf__emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 
 // session_layers.c ---------------------------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ static void lay_out_constants(vkf_session *session, region *r)
     const vkf__layer_part *part = &session->model->part;
     const vkf__kind_facts *facts = vkf__facts_of(config);
     vkf__session_spans *s = &session->spans;
-    const bool words = facts->source_ids || facts->generates;
-    const bool embeds = words && (vkf__part_begins(part, false) || vkf__part_begins(part, true));
+    const bool tokens = facts->source_ids || facts->generates;
+    const bool embeds = tokens && (vkf__part_begins(part, false) || vkf__part_begins(part, true));
     uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
     if (config->relative_buckets > 0 && config->num_encoder_layers > 0)
         s->source_bias = append(r, VKF_DTYPE_F32, config->num_heads, desc->max_source_len, desc->max_source_len);

@@ -31,31 +31,31 @@ static const group_stages stages_of_kind[VKF_MODEL_KIND_COUNT][VKF_STAGES_COUNT]
         },
     [VKF_MODEL_SEQ2SEQ] =
         {
-            [VKF_STAGES_ENCODE] = {.embed = vkf__emit_source_words,
+            [VKF_STAGES_ENCODE] = {.embed = vkf__emit_source_tokens,
                                    .layer = vkf__emit_source_layer,
                                    .head = vkf__emit_source_norm,
                                    .norm_alone = true},
-            [VKF_STAGES_DECODE] = {.embed = vkf__emit_target_words,
+            [VKF_STAGES_DECODE] = {.embed = vkf__emit_target_tokens,
                                    .layer = vkf__emit_target_layer,
                                    .head = vkf__emit_target_logits,
                                    .for_logits = true},
-            [VKF_STAGES_STEP] = {.embed = vkf__emit_step_words,
+            [VKF_STAGES_STEP] = {.embed = vkf__emit_step_tokens,
                                  .bias = vkf__emit_step_bias,
                                  .layer = vkf__emit_target_step_layer,
                                  .head = vkf__emit_step_choice},
         },
     [VKF_MODEL_ENCODER] =
         {
-            [VKF_STAGES_ENCODE] = {.embed = vkf__emit_source_words,
+            [VKF_STAGES_ENCODE] = {.embed = vkf__emit_source_tokens,
                                    .layer = vkf__emit_source_layer,
                                    .head = vkf__emit_encoder_head},
         },
     [VKF_MODEL_DECODER] =
         {
-            [VKF_STAGES_DECODE] = {.embed = vkf__emit_target_words,
+            [VKF_STAGES_DECODE] = {.embed = vkf__emit_target_tokens,
                                    .layer = vkf__emit_prompt_layer,
                                    .head = vkf__emit_prompt_choice},
-            [VKF_STAGES_STEP] = {.embed = vkf__emit_step_words,
+            [VKF_STAGES_STEP] = {.embed = vkf__emit_step_tokens,
                                  .layer = vkf__emit_prompt_step_layer,
                                  .head = vkf__emit_step_choice},
         },

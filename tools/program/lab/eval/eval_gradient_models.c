@@ -16,7 +16,7 @@ typedef struct transformer_case {
     stack encoder, decoder;
 } transformer_case;
 
-static vkf_status state_stack(const transformer_case *t, const stack *s, vkf__value memory, vkf__value *out_value)
+static vkf_status record_stack(const transformer_case *t, const stack *s, vkf__value memory, vkf__value *out_value)
 {
     const vkf_eval_layer *first = &s->layers[0];
     vkf__norm_values norm = {.eps = first->block.layer_norm_eps};
@@ -36,8 +36,8 @@ static vkf_status emit_transformer(vkf__work *work, const void *args)
     const transformer_case *t = args;
     (void)work;
     vkf__value memory, out;
-    VKF_RETURN_IF_ERROR(state_stack(t, &t->encoder, 0, &memory));
-    return state_stack(t, &t->decoder, memory, &out);
+    VKF_RETURN_IF_ERROR(record_stack(t, &t->encoder, 0, &memory));
+    return record_stack(t, &t->decoder, memory, &out);
 }
 
 // Layers that are all like the first, but for their parameters.

@@ -173,8 +173,8 @@ typedef struct sdpa_case {
 } sdpa_case;
 
 // Operands of the case are (batch, heads, len, width), and the statement's heads lie side by side.
-static vkf_status state_heads(const sdpa_case *s, const vkf_eval_leaf *leaf, uint32_t heads, uint32_t len,
-                              uint32_t width, vkf__value *out_value)
+static vkf_status record_heads(const sdpa_case *s, const vkf_eval_leaf *leaf, uint32_t heads, uint32_t len,
+                               uint32_t width, vkf__value *out_value)
 {
     const vkf_eval_exchange exchange = {s->args.batch, heads, len, width};
     vkf__value apart;
@@ -189,9 +189,9 @@ static vkf_status emit_sdpa(vkf__work *work, const void *args)
     (void)work;
     const vkf_eval_exchange apart = {a->batch, a->q_len, a->heads, a->v_head_dim};
     vkf__value q, k, v, out;
-    VKF_RETURN_IF_ERROR(state_heads(s, &s->query, a->heads, a->q_len, a->head_dim, &q));
-    VKF_RETURN_IF_ERROR(state_heads(s, &s->key, a->kv_heads, a->k_len, a->head_dim, &k));
-    VKF_RETURN_IF_ERROR(state_heads(s, &s->value, a->kv_heads, a->k_len, a->v_head_dim, &v));
+    VKF_RETURN_IF_ERROR(record_heads(s, &s->query, a->heads, a->q_len, a->head_dim, &q));
+    VKF_RETURN_IF_ERROR(record_heads(s, &s->key, a->kv_heads, a->k_len, a->head_dim, &k));
+    VKF_RETURN_IF_ERROR(record_heads(s, &s->value, a->kv_heads, a->k_len, a->v_head_dim, &v));
     const vkf__attention_values values = {.q = q, .k = k, .v = v};
     VKF_RETURN_IF_ERROR(vkf__record_attention(&s->g->tape, a, NULL, &values, &out));
     VKF_RETURN_IF_ERROR(vkf__eval_state_permute(&s->g->tape, out, &apart, &out));
@@ -260,8 +260,8 @@ typedef struct additive_case {
     vkf_eval_leaf s, h, s_weight, s_bias, h_weight, h_bias, v, scores, weights, context;
 } additive_case;
 
-static vkf_status state_side(const additive_case *a, const char *label, vkf__value x, const vkf_eval_leaf *weight,
-                             const vkf_eval_leaf *bias, uint32_t in, vkf__value *out_value)
+static vkf_status record_side(const additive_case *a, const char *label, vkf__value x, const vkf_eval_leaf *weight,
+                              const vkf_eval_leaf *bias, uint32_t in, vkf__value *out_value)
 {
     vkf__linear_values linear = {0};
     VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(a->g, weight, a->dim, in, &linear.weight));
@@ -279,8 +279,8 @@ static vkf_status emit_additive(vkf__work *work, const void *args)
     vkf__value s, scored, out;
     VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(a->g, &a->s, a->batch * a->queries, a->s_dim, &s));
     VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(a->g, &a->h, a->batch * a->keys, a->h_dim, &context.b));
-    VKF_RETURN_IF_ERROR(state_side(a, "W_s", s, &a->s_weight, &a->s_bias, a->s_dim, &scores.query));
-    VKF_RETURN_IF_ERROR(state_side(a, "W_h", context.b, &a->h_weight, &a->h_bias, a->h_dim, &scores.key));
+    VKF_RETURN_IF_ERROR(record_side(a, "W_s", s, &a->s_weight, &a->s_bias, a->s_dim, &scores.query));
+    VKF_RETURN_IF_ERROR(record_side(a, "W_h", context.b, &a->h_weight, &a->h_bias, a->h_dim, &scores.key));
     VKF_RETURN_IF_ERROR(vkf__eval_state_leaf(a->g, &a->v, 1, a->dim, &scores.v));
     VKF_RETURN_IF_ERROR(vkf__eval_state_additive(&a->g->tape, &scores, &scored));
     VKF_RETURN_IF_ERROR(vkf__eval_state_softmax(&a->g->tape, &a->softmax, scored, &context.a));

@@ -1,4 +1,4 @@
-// The first stage of a side: looks words up in their table, adds positions and token types, and applies the norm.
+// The first stage of a side: looks tokens up in their embedding, adds positions and token types, and applies the norm.
 #include <math.h>
 
 #include "model/session/session_emitters.h"
@@ -7,7 +7,7 @@
 #include "op/embed.h"
 #include "op/layer_norm.h"
 
-// The table of positions that is added to the words of one side; absent where nothing is added.
+// The table of positions that is added to the token embedding of one side; absent where nothing is added.
 static vkf__span positions_of(const vkf_session *session, bool source)
 {
     const vkf_model_config *config = &session->model->config;
@@ -21,7 +21,7 @@ static vkf__span positions_of(const vkf_session *session, bool source)
     return vkf__present(&learned) ? vkf__span_part(&learned, config->position_offset * d, len * d) : learned;
 }
 
-static vkf__embed_args source_words(const vkf_session *session, const vkf__session_sizes *sizes)
+static vkf__embed_args source_tokens(const vkf_session *session, const vkf__session_sizes *sizes)
 {
     return (vkf__embed_args){
         .ids = session->spans.source_ids,
@@ -35,7 +35,7 @@ static vkf__embed_args source_words(const vkf_session *session, const vkf__sessi
     };
 }
 
-static vkf__embed_args target_words(const vkf_session *session, const vkf__session_sizes *sizes)
+static vkf__embed_args target_tokens(const vkf_session *session, const vkf__session_sizes *sizes)
 {
     return (vkf__embed_args){
         .ids = session->spans.target_ids,
@@ -50,75 +50,75 @@ static vkf__embed_args target_words(const vkf_session *session, const vkf__sessi
     };
 }
 
-// Looks up the token types, which the norm adds to the words.
-static vkf_status emit_types(vkf_session *session, vkf__stage *stage, const vkf__embed_args *words,
+// Looks up the token types, which the norm adds to the tokens.
+static vkf_status emit_types(vkf_session *session, vkf__stage *stage, const vkf__embed_args *tokens,
                              vkf__span *out_types)
 {
-    vkf__embed_args types = *words;
+    vkf__embed_args types = *tokens;
     types.label = "embed_types";
     types.ids = session->spans.source_types;
     types.table = vkf__span_of(&session->model->weights.token_types);
     types.positions = (vkf__span){0};
     types.vocab = session->model->config.token_types;
-    VKF_RETURN_IF_ERROR(
-        vkf__work_temp(stage->work, words->out.dtype, (uint64_t)words->batch * words->len * words->dim, &types.out));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(stage->work, tokens->out.dtype,
+                                       (uint64_t)tokens->batch * tokens->len * tokens->dim, &types.out));
     VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &types));
     *out_types = types.out;
     return VKF_OK;
 }
 
-// norm(words + types), in place; without types norm(words).
-static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__embed_args *words,
+// norm(tokens + types), in place; without types norm(tokens).
+static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__embed_args *tokens,
                             const vkf_norm_weights *weights, const vkf__span *types)
 {
     const vkf__layer_norm_args norm = {
         .label = "embed_norm",
-        .x = words->out,
-        .out = words->out,
+        .x = tokens->out,
+        .out = tokens->out,
         .weight = vkf__span_of(&weights->weight),
         .bias = vkf__span_of(&weights->bias),
         .residual = *types,
         .residual_order = vkf__present(types) ? VKF_RESIDUAL_BEFORE : VKF_RESIDUAL_NONE,
-        .rows = words->batch * words->len,
-        .dim = words->dim,
+        .rows = tokens->batch * tokens->len,
+        .dim = tokens->dim,
         .eps = session->model->config.layer_norm_eps,
     };
     return vkf__emit_layer_norm(stage->work, &norm);
 }
 
-static void complete(const vkf_session *session, const vkf__session_sizes *sizes, bool source, vkf__embed_args *words)
+static void complete(const vkf_session *session, const vkf__session_sizes *sizes, bool source, vkf__embed_args *tokens)
 {
     const vkf_model_config *config = &session->model->config;
-    bool scaled = vkf__facts_of(config)->scaled_words && !config->unscaled_embedding;
-    words->label = "embed";
-    words->positions = positions_of(session, source);
-    words->batch = vkf__session_rows(sizes);
-    words->dim = config->d_model;
-    words->scale = scaled ? sqrtf((float)config->d_model) : 1.0f;
+    bool scaled = vkf__facts_of(config)->scaled_embedding && !config->unscaled_embedding;
+    tokens->label = "embed";
+    tokens->positions = positions_of(session, source);
+    tokens->batch = vkf__session_rows(sizes);
+    tokens->dim = config->d_model;
+    tokens->scale = scaled ? sqrtf((float)config->d_model) : 1.0f;
 }
 
-vkf_status vkf__emit_source_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_source_tokens(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf_norm_weights *norm = &session->model->weights.source.embedding_norm;
-    vkf__embed_args words = source_words(session, sizes);
+    vkf__embed_args tokens = source_tokens(session, sizes);
     vkf__span types = {0};
-    complete(session, sizes, true, &words);
-    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &words));
+    complete(session, sizes, true, &tokens);
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &tokens));
     if (norm->weight.rank == 0)
         return VKF_OK;
     if (vkf__present(&session->spans.source_types))
-        VKF_RETURN_IF_ERROR(emit_types(session, stage, &words, &types));
-    return emit_norm(session, stage, &words, norm, &types);
+        VKF_RETURN_IF_ERROR(emit_types(session, stage, &tokens, &types));
+    return emit_norm(session, stage, &tokens, norm, &types);
 }
 
-vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_target_tokens(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf_norm_weights *norm = &session->model->weights.target.embedding_norm;
-    vkf__embed_args words = target_words(session, sizes);
-    complete(session, sizes, false, &words);
-    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &words));
+    vkf__embed_args tokens = target_tokens(session, sizes);
+    complete(session, sizes, false, &tokens);
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &tokens));
     if (norm->weight.rank > 0)
-        VKF_RETURN_IF_ERROR(emit_norm(session, stage, &words, norm, &(vkf__span){0}));
+        VKF_RETURN_IF_ERROR(emit_norm(session, stage, &tokens, norm, &(vkf__span){0}));
     return VKF_OK;
 }
 
@@ -141,9 +141,9 @@ vkf_status vkf__emit_step_bias(vkf_session *session, vkf__stage *stage, const vk
     return vkf__emit_copy(stage->work, &copy);
 }
 
-vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_step_tokens(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    VKF_RETURN_IF_ERROR(vkf__emit_target_words(session, stage, sizes));
+    VKF_RETURN_IF_ERROR(vkf__emit_target_tokens(session, stage, sizes));
     if (vkf__present(&session->spans.target_bias))
         VKF_RETURN_IF_ERROR(vkf__emit_step_bias(session, stage, sizes));
     return VKF_OK;
