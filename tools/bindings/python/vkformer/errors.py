@@ -39,9 +39,12 @@ def status_name(status: int) -> str:
     return text_of(lib.vkf_status_name(status))
 
 
+INVALID = status_name(lib.VKF_ERROR_INVALID_ARGUMENT)
+
+
 def invalid(message: str) -> Error:
     """An argument that is refused before the library sees it."""
-    return Error(message, status_name(lib.VKF_ERROR_INVALID_ARGUMENT))
+    return Error(message, INVALID)
 
 
 def enumerators(enum: str, prefix: str) -> dict[str, int]:

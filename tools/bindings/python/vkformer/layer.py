@@ -1,8 +1,9 @@
 """What the layers have in common: parameters on the device, masks, and C layers that are made as they are needed."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,18 +11,28 @@ from ._native import ffi, lib
 from .context import Context
 from .errors import enumerator, invalid
 from .owner import Owner, Turn
-from .tensor import Tensor, as_array, as_floats, pointer, writable
+from .tensor import Tensor, as_array, as_parameter, pointer, widened, writable
 
 # A layer of one kind is made for a combination of masks and outputs, and more of them than this are seldom in use.
 KEPT_LAYERS = 8
 
 
 class Parameters:
-    """A state_dict of PyTorch, or tensors by the same names, on the device. All of them have to be asked for."""
+    """A state_dict of PyTorch, or tensors by the same names, on the device. All of them have to be asked for.
+
+    They are stored as they are, in f32, f16 or bf16, and in f32 if they are of several types: what is computed of some
+    of them takes one.
+    """
 
     def __init__(self, state: Mapping[str, Any], context: Context) -> None:
         self.context = context
-        self._arrays = {name: as_floats(value) for name, value in state.items() if value is not None}
+        self._arrays = {name: as_parameter(value) for name, value in state.items() if value is not None}
+        for name, array in self._arrays.items():
+            if array.ndim == 0:
+                raise invalid(f"the parameter {name!r} is a number, and no vector or matrix")
+        if len({array.dtype for array in self._arrays.values()}) > 1:
+            self._arrays = {name: widened(as_array(array)).astype(np.float32, copy=False)
+                            for name, array in self._arrays.items()}
         self._tensors: dict[str, Tensor] = {}
         # The matrices are multiplied by inputs of their own type, or wider ones.
         self._wide = [name for name, array in self._arrays.items() if array.ndim > 1 and array.dtype != np.float16]
@@ -41,6 +52,17 @@ class Parameters:
             raise invalid(f"the parameter {name!r} is {shape}, and no matrix")
         return shape  # type: ignore[return-value]
 
+    def tensor(self, name: str) -> Tensor:
+        if name not in self._tensors:
+            self.shape(name)
+            array = self._arrays[name]
+            self._tensors[name] = (array if isinstance(array, Tensor) else
+                                   Tensor(array, context=self.context, name=name))
+        return self._tensors[name]
+
+    def optional(self, name: str) -> Tensor | None:
+        return self.tensor(name) if name in self else None
+
     def enter(self, out: Any, name: str) -> None:
         """Sets a C tensor to the parameter, or leaves it absent."""
         if name in self:
@@ -55,15 +77,13 @@ class Parameters:
 
     def enter_rows(self, out: Any, name: str, first: int, count: int) -> None:
         shape = self.shape(name)
-        tensor = self._tensors.get(name)
-        if tensor is None:
-            tensor = self._tensors[name] = Tensor(self._arrays[name], context=self.context, name=name)
-        row = int(np.prod(shape[1:]))
-        tensor._part(out, (count, *shape[1:]), first * row)
+        row = math.prod(shape[1:])
+        ffi.memmove(ffi.addressof(out), self.tensor(name)._part((count, *shape[1:]), first * row)._c(),
+                    ffi.sizeof("vkf_tensor"))
 
     def check_inputs(self, dtype: np.dtype) -> None:
         if dtype == np.float16 and self._wide:
-            raise invalid(f"the inputs are float16, and {self._wide[0]!r} is float32: convert the inputs to "
+            raise invalid(f"the inputs are float16, and {self._wide[0]!r} is not: convert the inputs to "
                           f"float32, or all parameters to float16")
 
     def forget_arrays(self) -> None:
@@ -112,8 +132,8 @@ class Masks:
     """attn_mask and key_padding_mask of PyTorch: True is not attended, and floats are added to the scores."""
 
     def __init__(self, attn_mask: Any, key_padding_mask: Any, causal: bool) -> None:
-        self.attn, self.attn_kind = _mask(attn_mask)
-        self.keys, self.key_kind = _mask(key_padding_mask)
+        self.attn, self.attn_kind = mask_of(attn_mask)
+        self.keys, self.key_kind = mask_of(key_padding_mask)
         # PyTorch's is_causal is a hint that attn_mask is the causal one: without one, it is that mask.
         self.causal = causal and self.attn is None
         self.key = (self.attn_kind, self.attn is not None and self.attn.ndim == 3, self.key_kind, self.causal)
@@ -137,62 +157,131 @@ class Masks:
         return self
 
 
-def _mask(mask: Any) -> tuple[np.ndarray | None, int]:
+def mask_of(mask: Any, booleans: int = lib.VKF_MASK_BOOL_EXCLUDE) -> tuple[np.ndarray | None, int]:
+    """Its values on the host, and their kind; `booleans` says what True means."""
     if mask is None:
         return None, lib.VKF_MASK_NONE
-    array = as_array(mask)
+    array = widened(as_array(mask))
     if array.dtype == np.bool_:
-        return array, lib.VKF_MASK_BOOL_EXCLUDE
+        return array, booleans
     if array.dtype.kind != "f":
         raise invalid(f"a mask is of booleans or floats, and not of {array.dtype}")
     return array.astype(np.float32, copy=False), lib.VKF_MASK_ADDITIVE
 
 
 class Layer(Owner):
-    """A C layer, which was made for the sizes (B, L, S)."""
+    """A C layer, made for the sizes in its descriptor. `ports` are tensors of C that serve as ports of it."""
 
-    def __init__(self, context: Context, sizes: tuple[int, int, int], create: Callable[[Any, Any], int]) -> None:
+    def __init__(self, context: Context, create: Callable[[Any, Any, Any], int], desc: Any,
+                 ports: Mapping[int, Any]) -> None:
         super().__init__("vkf_layer", lib.vkf_layer_destroy, context._log, context)
-        self.sizes = sizes
-        self._log.check(create(context._handle, self._box))
+        for port, tensor in ports.items():
+            desc.ports[port] = tensor[0]
+        self._log.check(create(context._handle, desc, self._box))
 
-    def write(self, port: int, array: np.ndarray | None) -> None:
-        if array is not None:
-            rows = np.ascontiguousarray(array)
-            self._log.check(lib.vkf_layer_write(self._handle, port, pointer(rows), rows.nbytes))
+    def port(self, port: int) -> Any:
+        """The C tensor, or None if there is no such port."""
+        tensor = ffi.new("vkf_tensor *")
+        return tensor if lib.vkf_layer_port(self._handle, port, tensor) else None
+
+
+# What the layers of a stack read alike.
+_SHARED = (lib.VKF_PORT_MEMORY, lib.VKF_PORT_MASK, lib.VKF_PORT_KEY_MASK, lib.VKF_PORT_MEMORY_MASK,
+           lib.VKF_PORT_MEMORY_KEY_MASK)
+
+
+class Chain:
+    """C layers that run one after the other, made for the sizes (B, L, S): each reads what the one before it wrote, and
+    nothing comes to the host between them. Two tensors serve in turns as what is read and what is written."""
+
+    def __init__(self, context: Context, sizes: tuple[int, int, int],
+                 makers: Sequence[tuple[Callable[[Any, Any, Any], int], Any]]) -> None:
+        self.context, self.sizes = context, sizes
+        self._layers: list[Layer] = []
+        ports: dict[int, Any] = {}
+        for create, desc in makers:
+            desc.max_sizes = ffi.new("vkf_layer_sizes *", sizes)[0]
+            layer = Layer(context, create, desc, ports)
+            self._layers.append(layer)
+            ports = {port: tensor for port in _SHARED if (tensor := layer.port(port)) is not None}
+            ports[lib.VKF_PORT_QUERY] = layer.port(lib.VKF_PORT_OUTPUT)
+            ports[lib.VKF_PORT_OUTPUT] = layer.port(lib.VKF_PORT_QUERY)
+
+    def write(self, port: int, value: Any, dtype: Any = None) -> None:
+        """An array, made of the type if one is given, or a tensor, which is copied and made so on the device."""
+        first = self._layers[0]
+        if isinstance(value, Tensor):
+            if value.size:
+                first._log.check(lib.vkf_copy(self.context._handle, value._c(value.size),
+                                              _cut(first.port(port), (value.size,))))
+        elif value is not None:
+            rows = np.ascontiguousarray(value, dtype)
+            first._log.check(lib.vkf_layer_write(first._handle, port, pointer(rows), rows.nbytes))
 
     def run(self, sizes: tuple[int, int, int]) -> None:
         c_sizes = ffi.new("vkf_layer_sizes *", sizes)
-        self._log.check(lib.vkf_layer_run(self._handle, c_sizes))
+        for layer in self._layers:
+            layer._log.check(lib.vkf_layer_run(layer._handle, c_sizes))
 
-    def read(self, port: int, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+    def read(self, port: int, shape: tuple[int, ...], dtype: Any, on_device: bool) -> Any:
+        """A tensor or an array."""
+        last = self._layers[-1]
+        if on_device:
+            tensor = Tensor._new(self.context, shape, dtype)
+            last._log.check(lib.vkf_copy(self.context._handle, _cut(last.port(port), (tensor.size,)),
+                                         tensor._c(tensor.size)))
+            return tensor
         array = np.empty(shape, dtype)
-        self._log.check(lib.vkf_layer_read(self._handle, port, writable(array), array.nbytes))
+        last._log.check(lib.vkf_layer_read(last._handle, port, writable(array), array.nbytes))
         return array
 
 
+def _cut(tensor: Any, shape: tuple[int, ...]) -> Any:
+    """A port's first elements: what it holds is compact for the sizes of the run."""
+    tensor.rank = len(shape)
+    for i in range(len(tensor.shape)):
+        tensor.shape[i] = shape[i] if i < len(shape) else 0
+    return tensor
+
+
 class Layers:
-    """The C layers of one module: one for each combination of masks and outputs, made anew where it is too small."""
+    """The C layers of one module: a chain for each combination of masks and outputs, made anew where it is too
+    small."""
 
     def __init__(self) -> None:
         self.turn = Turn()
-        self._made: dict[Any, Layer] = {}
+        self._made: dict[Any, Chain] = {}
 
-    def get(self, key: Any, sizes: tuple[int, int, int], make: Callable[[tuple[int, int, int]], Layer]) -> Layer:
-        layer = self._made.pop(key, None)
-        if layer is None or any(size > made for size, made in zip(sizes, layer.sizes)):
-            if layer is not None:
-                sizes = tuple(max(pair) for pair in zip(sizes, layer.sizes))  # type: ignore[assignment]
-            layer = make(sizes)
-        self._made[key] = layer  # the last one is the one that was used last
+    def get(self, key: Any, sizes: tuple[int, int, int], make: Callable[[tuple[int, int, int]], Chain]) -> Chain:
+        chain = self._made.pop(key, None)
+        if chain is None or any(size > made for size, made in zip(sizes, chain.sizes)):
+            if chain is not None:
+                sizes = tuple(max(pair) for pair in zip(sizes, chain.sizes))  # type: ignore[assignment]
+            chain = make(sizes)
+        self._made[key] = chain  # the last one is the one that was used last
         if len(self._made) > KEPT_LAYERS:
             del self._made[next(iter(self._made))]
-        return layer
+        return chain
 
 
 def fully_masked_of(name: str) -> int:
     return enumerator("vkf_fully_masked", "VKF_FULLY_MASKED_", name)
 
 
-def dtype_of(array: np.ndarray) -> int:
+def dtype_of(array: Any) -> int:
     return lib.VKF_DTYPE_F16 if array.dtype == np.float16 else lib.VKF_DTYPE_F32
+
+
+def batch_first(rows: Any, are_already: bool) -> Any:
+    """An array or tensor of (L, E), (B, L, E) or (L, B, E) as (B, L, E)."""
+    if rows.ndim == 2:
+        return rows.reshape((1, *rows.shape))
+    return rows if are_already else rows.swapaxes(0, 1)
+
+
+def of_caller(rows: Any, batched: bool, stay: bool) -> Any:
+    """The way back."""
+    if not batched:
+        return rows.reshape(rows.shape[1:])
+    turned = rows if stay else rows.swapaxes(0, 1)
+    return np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else turned

@@ -1,4 +1,4 @@
-"""Whether a module of PyTorch computes what the layers here compute. What does not is refused by its place."""
+"""Whether a module of PyTorch computes what is computed here. What does not is refused by its place in the tree."""
 from __future__ import annotations
 
 import sys
@@ -6,22 +6,36 @@ from typing import Any
 
 from .errors import invalid
 
+ROOT = "the module"
 
-def _torch(module: Any) -> Any:
+
+def torch_module(module: Any) -> Any:
     """PyTorch, which whoever has a module of it has imported."""
     torch = sys.modules.get("torch")
-    if torch is None:
-        raise invalid(f"from_torch() takes a module of PyTorch, and not a {type(module).__name__}")
+    if torch is None or not isinstance(module, torch.nn.Module):
+        raise invalid(f"a module of PyTorch is wanted here, and not a {named(module)}")
     return torch
 
 
-def _check(part: Any, place: str, *classes: type) -> Any:
+def named(part: Any) -> str:
+    return f"{type(part).__module__}.{type(part).__qualname__}"
+
+
+def below(place: str, name: str) -> str:
+    """The place of a part."""
+    return name if place == ROOT else f"{place}.{name}"
+
+
+def check(part: Any, place: str, *classes: type) -> Any:
     """Of a class itself, since a subclass may compute what it likes, and with nothing that runs before or after it."""
-    kind = type(part)
-    if kind not in classes:
-        raise invalid(f"{place} is a {kind.__module__}.{kind.__qualname__}: what is computed here is that of "
+    if type(part) not in classes:
+        raise invalid(f"{place} is a {named(part)}: what is computed here is that of "
                       f"{' or '.join('torch.nn.' + c.__name__ for c in classes)} itself. If that is right all the "
                       f"same, give the module's state_dict() to the constructor")
+    return check_call(part, place)
+
+
+def check_call(part: Any, place: str) -> Any:
     if part._forward_hooks or part._forward_pre_hooks:
         raise invalid(f"{place} has forward hooks, which are not run here: remove them first")
     if "forward" in vars(part):
@@ -29,50 +43,70 @@ def _check(part: Any, place: str, *classes: type) -> Any:
     return part
 
 
-def check_attention(module: Any, place: str) -> None:
-    torch = _torch(module)
-    _check(module, place, torch.nn.MultiheadAttention)
-    # PyTorch's own class for it is of Linear, and computes the same; it uses weight and bias, and never calls it.
-    _check(module.out_proj, f"out_proj of {place}", type(torch.nn.MultiheadAttention(1, 1).out_proj), torch.nn.Linear)
+def check_out_proj(attention: Any, place: str) -> None:
+    """PyTorch's own class for it is of Linear, and computes the same; it uses weight and bias, and never calls it."""
+    nn = torch_module(attention).nn
+    check(attention.out_proj, below(place, "out_proj"), type(nn.MultiheadAttention(1, 1).out_proj), nn.Linear)
 
 
-def _activation_of(module: Any, torch: Any) -> str:
+def _activation_of(module: Any, place: str) -> str:
     """Its name here, by what it is and not by what it is called."""
+    torch = torch_module(module)
     activation, functional = module.activation, torch.nn.functional
     functions = {functional.relu: "relu", torch.relu: "relu", functional.gelu: "gelu", functional.silu: "silu",
                  functional.tanh: "tanh", torch.tanh: "tanh"}
     modules = {torch.nn.ReLU: "relu", torch.nn.GELU: "gelu", torch.nn.SiLU: "silu", torch.nn.Tanh: "tanh"}
     if isinstance(activation, torch.nn.Module):
-        _check(activation, "activation of the module", *modules)
+        check(activation, below(place, "activation"), *modules)
         tanh = getattr(activation, "approximate", "none") == "tanh"
         return "gelu_tanh" if tanh else modules[type(activation)]
     for function, name in functions.items():
         if activation is function:
             return name
-    raise invalid(f"activation of the module is {activation!r}: take one of relu, gelu, silu and tanh of "
+    raise invalid(f"{below(place, 'activation')} is {activation!r}: take one of relu, gelu, silu and tanh of "
                   f"torch.nn.functional, or torch.nn's modules for them")
 
 
-def check_layer(module: Any, kind: str, attentions: tuple[str, ...], norms: tuple[str, ...]) -> str:
-    """A transformer layer of PyTorch's class `kind`. Returns its activation's name."""
-    torch = _torch(module)
-    nn = torch.nn
-    _check(module, "the module", getattr(nn, kind))
+def layer_options(module: Any, place: str, attentions: tuple[str, ...], norms: tuple[str, ...]) -> dict[str, Any]:
+    """Of a transformer layer of PyTorch's, the arguments that a layer here takes beside its state_dict."""
+    nn = torch_module(module).nn
     first = module.self_attn
     for name in attentions:
-        attention, place = getattr(module, name), f"{name} of the module"
-        check_attention(attention, place)
+        attention, of = getattr(module, name), below(place, name)
+        check(attention, of, nn.MultiheadAttention)
+        check_out_proj(attention, of)
         if attention.num_heads != first.num_heads or attention.batch_first != first.batch_first:
-            raise invalid(f"{place} has other num_heads or another batch_first than self_attn: a layer here has one")
+            raise invalid(f"{of} has other num_heads or another batch_first than self_attn: a layer here has one")
         if attention.add_zero_attn or attention.bias_k is not None:
-            raise invalid(f"{place} has add_zero_attn or bias_k, which layers here have not")
+            raise invalid(f"{of} has add_zero_attn or bias_k, which layers here have not")
     for name in ("linear1", "linear2"):
-        _check(getattr(module, name), f"{name} of the module", nn.Linear)
+        check(getattr(module, name), below(place, name), nn.Linear)
     for name in norms:
-        norm = _check(getattr(module, name), f"{name} of the module", nn.LayerNorm)
+        norm = check(getattr(module, name), below(place, name), nn.LayerNorm)
         if norm.eps != module.norm1.eps or norm.normalized_shape != (first.embed_dim,):
-            raise invalid(f"{name} of the module has another eps than norm1, or is not over {first.embed_dim} numbers: "
+            raise invalid(f"{below(place, name)} has another eps than norm1, or is not over {first.embed_dim} numbers: "
                           f"a layer here has one eps, and norms of d_model")
     for name in ("dropout", *(f"dropout{i + 1}" for i in range(len(norms)))):
-        _check(getattr(module, name), f"{name} of the module", nn.Dropout, nn.Identity)
-    return _activation_of(module, torch)
+        check(getattr(module, name), below(place, name), nn.Dropout, nn.Identity)
+    return {"nhead": first.num_heads, "activation": _activation_of(module, place), "norm_first": module.norm_first,
+            "layer_norm_eps": module.norm1.eps, "batch_first": first.batch_first}
+
+
+def stack_options(module: Any, place: str, kind: str, attentions: tuple[str, ...],
+                  norms: tuple[str, ...]) -> dict[str, Any]:
+    """The same of the layers of an encoder or a decoder, which all have the same ones."""
+    nn = torch_module(module).nn
+    check(module.layers, below(place, "layers"), nn.ModuleList)
+    found = {}
+    for name, layer in module.layers.named_children():
+        of = below(place, f"layers.{name}")
+        found[of] = layer_options(check(layer, of, getattr(nn, kind)), of, attentions, norms)
+    if not found:
+        raise invalid(f"{place} has no layers")
+    first = next(iter(found.values()))
+    for of, options in found.items():
+        for name, value in options.items():
+            if value != first[name]:
+                raise invalid(f"{of} has {name} {value}, and the first of its layers {first[name]}: here all layers "
+                              f"have one")
+    return first

@@ -1,0 +1,602 @@
+"""Operators, modules and trees of them: beside PyTorch in float64 where that is installed, beside NumPy everywhere."""
+import os
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import vkformer
+from vkformer import layer, tensor
+
+from package_support import Numbers
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    torch = None
+
+WRONG = "VKF_ERROR_INVALID_ARGUMENT"
+SEED = int(os.environ.get("VKF_TEST_SEED", "1"))
+
+
+class Counting:
+    """The library, with a count of what copies between host and device."""
+
+    def __init__(self, lib):
+        self._lib, self.written, self.read = lib, 0, 0
+
+    def __getattr__(self, name):
+        self.written += name in ("vkf_buffer_write", "vkf_layer_write")
+        self.read += name in ("vkf_buffer_read", "vkf_layer_read")
+        return getattr(self._lib, name)
+
+
+def counting():
+    """Counts the copies of a `with` block."""
+    lib = Counting(tensor.lib)
+    patches = [mock.patch.object(module, "lib", lib) for module in (tensor, layer)]
+
+    class Block:
+        def __enter__(self):
+            for patch in patches:
+                patch.start()
+            return lib
+
+        def __exit__(self, *_):
+            for patch in patches:
+                patch.stop()
+
+    return Block()
+
+
+class Drawn(Numbers):
+    """Numbers and sizes that are drawn; a failure names the seed."""
+
+    def setUp(self):
+        self.generator = np.random.default_rng(SEED)
+
+    def numbers(self, *shape, dtype=np.float32):
+        return self.generator.normal(size=shape).astype(dtype)
+
+    def size(self, most=40):
+        return int(self.generator.choice([1, 2, 3, 7, 8, 17, 31, 32, 33, most]))
+
+    def draws(self, count):
+        for i in range(count):
+            with self.subTest(f"VKF_TEST_SEED={SEED}, draw {i}"):
+                yield i
+
+
+def softmax_of(scores, axis=-1):
+    exponents = np.exp(scores - scores.max(axis, keepdims=True))
+    return exponents / exponents.sum(axis, keepdims=True)
+
+
+class Operators(Drawn):
+    def test_linear(self):
+        for _ in self.draws(8):
+            leading = [self.size(5) for _ in range(self.generator.integers(0, 5))]
+            n, k = self.size(), self.size()
+            x, weight, bias = self.numbers(*leading, k), self.numbers(n, k), self.numbers(n)
+            expected = x.astype(np.float64) @ weight.T + bias
+            self.assert_close(vkformer.linear(x, weight, bias), expected)
+            self.assert_close(vkformer.linear(x, weight, activation="relu"), np.maximum(expected - bias, 0))
+            self.assert_close(vkformer.Linear({"weight": weight, "bias": bias})(x), expected)
+
+    def test_matmul(self):
+        for i in self.draws(8):
+            leading = [self.size(5) for _ in range(self.generator.integers(0, 4))]
+            m, n, k = self.size(), self.size(), self.size()
+            a, b = self.numbers(*leading, m, k), self.numbers(*(leading if i % 2 else []), k, n)
+            self.assert_close(vkformer.matmul(a, b), a.astype(np.float64) @ b)
+        for shapes in (((2, 3), (2, 3)), ((3,), (3, 2)), ((2, 2, 3), (3, 3, 2))):
+            self.assert_error(WRONG, "matmul", vkformer.matmul, *(np.zeros(shape) for shape in shapes))
+
+    def test_softmax(self):
+        for _ in self.draws(8):
+            x = 4 * self.numbers(*(self.size(5) for _ in range(self.generator.integers(1, 6))))
+            for dim in (*range(x.ndim), -1):
+                expected = softmax_of(x.astype(np.float64), dim)
+                self.assert_close(vkformer.softmax(x, dim), expected)
+                self.assert_close(vkformer.Softmax(dim)(x), expected)
+        self.assert_error(WRONG, "no axis 2", vkformer.softmax, np.zeros((2, 2)), 2)
+        self.assert_error(WRONG, "a number", vkformer.softmax, np.float32(1.5))
+
+    def test_norms(self):
+        for i in self.draws(8):
+            shape = [self.size(5) for _ in range(self.generator.integers(1, 3))]
+            x = self.numbers(*(self.size(5) for _ in range(i % 4)), *shape)
+            weight, bias, eps = self.numbers(*shape), self.numbers(*shape), float(10.0 ** -self.generator.integers(2, 8))
+            axes, wide = tuple(range(-len(shape), 0)), x.astype(np.float64)
+            centred = wide - wide.mean(axes, keepdims=True)
+            expected = centred / np.sqrt((centred**2).mean(axes, keepdims=True) + eps)
+            self.assert_close(vkformer.layer_norm(x, shape, eps=eps), expected)
+            made = vkformer.LayerNorm({"weight": weight, "bias": bias}, eps=eps)
+            self.assert_close(made(x), expected * weight + bias)
+            expected = wide / np.sqrt((wide**2).mean(axes, keepdims=True) + eps)
+            self.assert_close(vkformer.rms_norm(x, shape, weight, eps), expected * weight)
+            self.assert_close(vkformer.RMSNorm({}, shape, eps=eps)(x), expected)
+        x = np.full((1, 4), 1e-4, np.float32)
+        self.assert_close(vkformer.rms_norm(x, 4), x / np.sqrt(1e-8 + 2.0**-23), atol=0)
+        self.assert_close(vkformer.rms_norm(x, 4, eps=0.0), np.ones((1, 4)), atol=0)
+        self.assert_error(WRONG, "normalized_shape", vkformer.layer_norm, x, 3)
+        self.assert_error(WRONG, "eps below 0", vkformer.layer_norm, x, 4, eps=-1.0)
+        self.assert_error(WRONG, "'weight'", vkformer.LayerNorm, {})
+
+    def test_embedding(self):
+        weight = self.numbers(11, 6)
+        for shape in ((), (5,), (2, 3), (2, 1, 2, 3, 1)):
+            ids = self.generator.integers(0, 11, shape)
+            self.assert_close(vkformer.embedding(ids, weight, scale=0.5), weight[ids] / 2)
+            self.assert_close(vkformer.Embedding({"weight": weight})(ids), weight[ids])
+        on_device = vkformer.embedding(vkformer.Tensor(np.array([3, 12, -1], np.int32)), weight)
+        self.assert_close(on_device.numpy(), np.stack([weight[3], *np.zeros((2, 6))]))
+        for ids in ([11], [-1]):
+            self.assert_error(WRONG, "rows 0 to 10", vkformer.embedding, ids, weight)
+
+    def check_attention(self, q, k, v, attn_mask=None, **options):
+        """Beside the formula, where every row has a key."""
+        scale = options.get("scale") or 1 / np.sqrt(q.shape[-1])
+        groups = q.shape[-3] // k.shape[-3] if q.ndim > 2 else 1
+        keys, values = (np.repeat(each, groups, -3) if groups > 1 else each for each in (k, v))
+        scores = q.astype(np.float64) @ keys.swapaxes(-1, -2) * scale
+        if attn_mask is not None:
+            scores = scores + (np.where(attn_mask, 0, -np.inf) if attn_mask.dtype == bool else attn_mask)
+        if options.get("is_causal"):
+            scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        found = vkformer.scaled_dot_product_attention(q, k, v, attn_mask, **options)
+        self.assert_close(found, softmax_of(scores) @ values)
+        arguments = [None if each is None else vkformer.Tensor(each) for each in (q, k, v, attn_mask)]
+        self.assert_close(vkformer.scaled_dot_product_attention(*arguments, **options).numpy(), found, atol=1e-6)
+
+    def test_attention(self):
+        for i in self.draws(12):
+            leading = [self.size(3) % 4 + 1 for _ in range(i % 4)]
+            heads, kv = int(self.generator.integers(1, 4)), 1 + i % 2
+            rows, keys, d, dv = self.size(), self.size(), self.size(16), self.size(16)
+            q = self.numbers(*leading, heads * kv, rows, d)
+            k, v = self.numbers(*leading, kv, keys, d), self.numbers(*leading, kv, keys, dv)
+            options = {"enable_gqa": True, "scale": (None, 0.3)[i % 2], "is_causal": i % 3 == 0}
+            self.check_attention(q, k, v, **options)
+            scores = (*leading, heads * kv, rows, keys)
+            broadcast = tuple(length if self.generator.integers(2) else 1 for length in scores[:-1])
+            mask = self.generator.random((*broadcast, keys)) < 0.7
+            mask[..., 0] = True  # every row has a key
+            cut = self.generator.integers(0, len(scores) - 1)
+            mask = mask.reshape(mask.shape)[(0,) * cut]
+            if mask.ndim <= 4:
+                self.check_attention(q, k, v, mask, **options)
+            self.check_attention(q, k, v, self.numbers(rows, keys), **options)
+        self.check_attention(*(self.numbers(5, 8) for _ in range(3)), np.tri(5, dtype=bool))
+        q = self.numbers(2, 1, 1, 3, 4)  # a mask with one of the dimensions before the heads is broadcast on the host
+        k = v = self.numbers(2, 3, 1, 3, 4)
+        mask = self.numbers(2, 1, 1, 3, 3)
+        found = vkformer.scaled_dot_product_attention(np.repeat(q, 3, 1), k, v, mask)
+        scores = np.repeat(q, 3, 1) @ k.swapaxes(-1, -2) / 2 + mask
+        self.assert_close(found, softmax_of(scores) @ v)
+
+    def test_masks_of_attention(self):
+        q, v = self.numbers(1, 2, 3, 4), self.numbers(1, 2, 3, 4)
+        mask = np.array([[True, False, True], [False] * 3, [True] * 3])
+        attention = vkformer.scaled_dot_product_attention
+        for rule, expected in (("zero", 0 * v[:, :, 0]), ("nan", np.nan * v[:, :, 0]), ("uniform", v.mean(2))):
+            self.assert_close(attention(q, q, v, mask, fully_masked=rule)[:, :, 1], expected)
+        np.testing.assert_array_equal(attention(q, q, v, mask)[:, :, 1], 0)
+        self.assert_close(attention(q, q, v, is_causal=True, window=1), v)
+        for shape in ((4, 3), (3, 3, 3), (1, 1, 1, 3, 3)):
+            self.assert_error(WRONG, "broadcast", attention, q, q, v, np.zeros(shape, bool))
+        self.assert_error(WRONG, "enable_gqa", attention, q, q[:, :1], v[:, :1])
+        self.assert_error(WRONG, "dropout_p", attention, q, q, v, dropout_p=0.1)
+        self.assert_error(WRONG, "same dimensions", attention, q, q[0], v)
+        self.assert_error(WRONG, "same dimensions", attention, *(np.zeros((*b, 1, 2, 2)) for b in ((2, 3), (3, 2), (2, 3))))
+        self.assert_error(WRONG, "of booleans or floats", attention, q, q, v, np.zeros((3, 3), np.int32))
+
+
+class Tensors(Drawn):
+    def test_shapes(self):
+        values = self.numbers(2, 3, 4, 5)
+        made = vkformer.Tensor(values)
+        self.assertEqual((made.ndim, made.size, made.shape), (4, 120, (2, 3, 4, 5)))
+        np.testing.assert_array_equal(made.reshape(6, -1).numpy(), values.reshape(6, 20))
+        np.testing.assert_array_equal(made.reshape((120,)).reshape(1, 2, 3, 4, 5).numpy(), values[np.newaxis])
+        for first in range(-4, 4):
+            for second in range(-4, 4):
+                np.testing.assert_array_equal(made.moveaxis(first, second).numpy(), np.moveaxis(values, first, second))
+                np.testing.assert_array_equal(made.swapaxes(first, second).numpy(), values.swapaxes(first, second))
+        for shape in ((7,), (-1, 7), (-1, -1), (-2, 60)):
+            self.assert_error(WRONG, "cannot have the shape", made.reshape, *shape)
+        self.assert_error(WRONG, "no axis 4", made.moveaxis, 4, 0)
+        half = made.astype(np.float16)
+        np.testing.assert_array_equal(half.numpy(), values.astype(np.float16))
+        np.testing.assert_array_equal(half.astype(np.float32).numpy(), values.astype(np.float16).astype(np.float32))
+        made.close()
+        self.assert_error(WRONG, "closed", made.numpy)
+
+    def test_bfloat16_is_kept_by_its_bits(self):
+        bits = np.array([[0x3F80, 0xC000, 0x7F80], [0, 0x0001, 0x4049]], np.uint16)
+        made = vkformer.Tensor(bits.view(vkformer.bfloat16))
+        self.assertEqual((made.dtype, made.shape), (vkformer.bfloat16, (2, 3)))
+        wide = (bits.astype(np.uint32) << 16).view(np.float32)
+        np.testing.assert_array_equal(made.numpy(), wide)
+        np.testing.assert_array_equal(made.astype(np.float32).numpy(), wide)
+        self.assertIn("bf16", repr(made))
+
+        class Foreign:  # as ml_dtypes and who builds on it
+            dtype = "bfloat16"
+
+            def __array__(self, *_):
+                return bits
+
+        self.assert_close(vkformer.Tensor(Foreign()).numpy(), made.numpy())
+        weight = self.numbers(5, 8).view(np.uint32) >> 16
+        weight = weight.astype(np.uint16)
+        wide, x = (weight.astype(np.uint32) << 16).view(np.float32), self.numbers(3, 8)
+        context = vkformer.Context()
+        before = context.used_bytes
+        linear = vkformer.Linear({"weight": weight.view(vkformer.bfloat16)}, context=context)
+        self.assert_close(linear(x), x.astype(np.float64) @ wide.T)
+        self.assertLess(context.used_bytes - before, 4 * weight.size + 4096)
+        self.assert_close(vkformer.embedding([1, 4], weight.view(vkformer.bfloat16)), wide[[1, 4]])
+        mixed = vkformer.LayerNorm({"weight": weight[0].view(vkformer.bfloat16), "bias": np.ones(8)})
+        self.assert_close(mixed(x), vkformer.layer_norm(x, 8, wide[0], np.ones(8)))
+        self.assert_error(WRONG, "holds parameters", vkformer.softmax, made)
+        self.assert_error(WRONG, "ids are whole numbers", vkformer.embedding, made.numpy(), wide)
+
+    def test_results_are_where_inputs_are(self):
+        x, linear = self.numbers(2, 3, 8), vkformer.Linear({"weight": self.numbers(8, 8)})
+        chain = vkformer.Sequential(linear, vkformer.Softmax(0), vkformer.Dropout(), linear)
+        expected = linear(vkformer.softmax(linear(x), 0))
+        self.assertIsInstance(expected, np.ndarray)
+        with counting() as copies:
+            found = chain(x)
+        self.assert_close(found, expected)
+        self.assertEqual((copies.written, copies.read), (1, 1))
+        on_device = vkformer.Tensor(x)
+        with counting() as copies:
+            found = chain(on_device)
+        self.assertEqual((copies.written, copies.read), (0, 0))
+        self.assertIsInstance(found, vkformer.Tensor)
+        self.assert_close(found.numpy(), expected)
+        self.assertIs(vkformer.Identity()(x), x)
+        self.assertEqual((len(chain), len(chain[1:]), chain[0], list(chain)[3]), (4, 3, linear, linear))
+
+    def test_parameters_may_be_on_the_device(self):
+        weight, x = vkformer.Tensor(self.numbers(4, 8)), self.numbers(3, 8)
+        with counting() as copies:
+            linear = vkformer.Linear({"weight": weight})
+        self.assertEqual((copies.written, copies.read), (0, 0))
+        self.assert_close(linear(x), x @ weight.numpy().T)
+        self.assert_close(vkformer.linear(x, weight), x @ weight.numpy().T)
+
+    def test_halves(self):
+        x, weight = self.numbers(4, 8, dtype=np.float16), self.numbers(6, 8, dtype=np.float16)
+        bounds = {"rtol": 2e-2, "atol": 2e-2}
+        for found, expected in ((vkformer.linear(x, weight), x.astype(np.float32) @ weight.astype(np.float32).T),
+                                (vkformer.softmax(x), softmax_of(x.astype(np.float32))),
+                                (vkformer.embedding([2], weight), weight[[2]])):
+            self.assertEqual(found.dtype, np.float16)
+            self.assert_close(found, expected, **bounds)
+        self.assert_error(WRONG, "to float16", vkformer.Linear({"weight": weight.astype(np.float32)}), x)
+
+    def test_empty(self):
+        weight = self.numbers(4, 8)
+        for found, shape in ((vkformer.linear(np.zeros((0, 3, 8)), weight), (0, 3, 4)),
+                             (vkformer.matmul(np.zeros((2, 0, 8)), weight.T), (2, 0, 4)),
+                             (vkformer.softmax(np.zeros((2, 0))), (2, 0)), (vkformer.softmax(np.zeros((0, 2)), 0), (0, 2)),
+                             (vkformer.layer_norm(np.zeros((0, 8)), 8), (0, 8)),
+                             (vkformer.embedding(np.zeros((2, 0), int), weight), (2, 0, 8)),
+                             (vkformer.scaled_dot_product_attention(*np.zeros((3, 0, 2, 3, 4))), (0, 2, 3, 4))):
+            self.assertEqual(found.shape, shape)
+        self.assertEqual(vkformer.Tensor(np.zeros((0, 2), np.float32)).numpy().shape, (0, 2))
+
+
+def stack_state(generator, kind, layers, d=8, hidden=16, norm=True):
+    """The parameters of a TransformerEncoder or TransformerDecoder, and those of each layer."""
+    attentions = ("self_attn",) if kind == "Encoder" else ("self_attn", "multihead_attn")
+    shapes = {"linear1.weight": (hidden, d), "linear1.bias": (hidden,), "linear2.weight": (d, hidden),
+              "linear2.bias": (d,)}
+    for name in attentions:
+        shapes |= {f"{name}.in_proj_weight": (3 * d, d), f"{name}.in_proj_bias": (3 * d,),
+                   f"{name}.out_proj.weight": (d, d), f"{name}.out_proj.bias": (d,)}
+    for i in range(len(attentions) + 1):
+        shapes |= {f"norm{i + 1}.weight": (d,), f"norm{i + 1}.bias": (d,)}
+    each = [{name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+            for _ in range(layers)]
+    state = {f"layers.{i}.{name}": value for i, one in enumerate(each) for name, value in one.items()}
+    if norm:
+        state |= {"norm.weight": generator.normal(size=d).astype(np.float32), "norm.bias": np.ones(d, np.float32)}
+    return state, each
+
+
+class Stacks(Drawn):
+    def test_a_stack_is_its_layers(self):
+        x, memory = self.numbers(2, 5, 8), self.numbers(2, 3, 8)
+        for kind, inputs in (("Encoder", (x,)), ("Decoder", (x, memory))):
+            state, each = stack_state(self.generator, kind, 3)
+            options = {"batch_first": True, "norm_first": True, "activation": "gelu"}
+            make = getattr(vkformer, "Transformer" + kind + "Layer")
+            expected = x
+            for one in each:
+                expected = make(one, 2, **options)(expected, *inputs[1:])
+            expected = vkformer.layer_norm(expected, 8, state["norm.weight"], state["norm.bias"])
+            stack = getattr(vkformer, "Transformer" + kind)(state, 2, **options)
+            self.assertEqual((stack.num_layers, stack.d_model, stack.nhead), (3, 8, 2))
+            with counting() as copies:
+                found = stack(*inputs)
+            self.assert_close(found, expected)
+            self.assertEqual((copies.written, copies.read), (len(inputs), 1))
+            with counting() as copies:
+                on_device = stack(*map(vkformer.Tensor, inputs))
+            self.assertEqual((copies.written, copies.read), (len(inputs), 0))  # those of making the tensors
+            self.assert_close(on_device.numpy(), expected)
+            stack.batch_first = False
+            turned = stack(*(vkformer.Tensor(each.swapaxes(0, 1)) for each in inputs))
+            self.assert_close(turned.numpy(), expected.swapaxes(0, 1))
+            self.assert_close(stack(*(each[0] for each in inputs)), expected[0])
+
+    def test_transformer(self):
+        encoder, _ = stack_state(self.generator, "Encoder", 2)
+        decoder, _ = stack_state(self.generator, "Decoder", 2, norm=False)
+        state = {**{"encoder." + name: value for name, value in encoder.items()},
+                 **{"decoder." + name: value for name, value in decoder.items()}}
+        src, tgt = self.numbers(2, 5, 8), self.numbers(2, 3, 8)
+        padding = np.array([[False] * 5, [False] * 3 + [True] * 2])
+        memory = vkformer.TransformerEncoder(encoder, 2, batch_first=True)(src, src_key_padding_mask=padding)
+        expected = vkformer.TransformerDecoder(decoder, 2, batch_first=True)(
+            tgt, memory, memory_key_padding_mask=padding, tgt_is_causal=True)
+        made = vkformer.Transformer(state, 2, batch_first=True)
+        with counting() as copies:
+            found = made(src, tgt, src_key_padding_mask=padding, memory_key_padding_mask=padding, tgt_is_causal=True)
+        self.assert_close(found, expected)
+        self.assertEqual((copies.written, copies.read), (4, 1))
+        self.assert_error(WRONG, "'generator.weight'", vkformer.Transformer, {**state, "generator.weight": src}, 2)
+
+    def test_wrong_parameters(self):
+        state, _ = stack_state(self.generator, "Encoder", 3)
+        make = vkformer.TransformerEncoder
+        self.assert_error(WRONG, "no parameter is of 'layers.0'", make, {}, 2)
+        del state["layers.1.linear1.weight"]
+        self.assert_error(WRONG, "'layers.1.linear1.weight'", make, state, 2)
+        self.assert_error(WRONG, "multihead_attn", make, stack_state(self.generator, "Decoder", 1)[0], 2)
+        self.assert_error(WRONG, "'layers.0.multihead_attn.out_proj.weight'", vkformer.TransformerDecoder,
+                          stack_state(self.generator, "Encoder", 1)[0], 2)
+
+    def test_empty(self):
+        encoder = vkformer.TransformerEncoder(stack_state(self.generator, "Encoder", 2)[0], 2, batch_first=True)
+        decoder = vkformer.TransformerDecoder(stack_state(self.generator, "Decoder", 2)[0], 2, batch_first=True)
+        state = {"in_proj_weight": self.numbers(24, 8), "out_proj.weight": self.numbers(8, 8)}
+        attention = vkformer.MultiheadAttention(state, 2, batch_first=True)
+        for shape in ((0, 3, 8), (2, 0, 8), (0, 8)):
+            for kind in (lambda array: array, vkformer.Tensor):
+                x = kind(np.zeros(shape, np.float32))
+                self.assertEqual(encoder(x).shape, shape)
+                self.assertEqual(decoder(x, kind(np.zeros(shape, np.float32))).shape, shape)
+                output, weights = attention(x, x, x)
+                self.assertEqual((output.shape, weights.shape), (shape, (*shape[:-1], shape[-2])))
+                self.assertEqual(type(weights), type(output))
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class TorchCase(Drawn):
+    """Beside PyTorch in float64."""
+
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(SEED)
+        if hasattr(torch.backends, "mha"):  # of which masks and rows without a key are as of all other ways
+            torch.backends.mha.set_fastpath_enabled(False)
+
+    def assert_same(self, found, module, *inputs, **options):
+        """`found` is what was computed in place of the module in float32; it is left in float64."""
+        wide = [value.double() if torch.is_tensor(value) and value.is_floating_point() else value for value in inputs]
+        options = {name: value.double() if torch.is_tensor(value) and value.is_floating_point() else value
+                   for name, value in options.items()}
+        with torch.no_grad():
+            expected = module.double()(*wide, **options)
+        self.assertIsInstance(found, torch.Tensor)
+        self.assert_close(found.double().numpy(), expected.numpy())
+
+
+class Trees(TorchCase):
+    def options(self, i):
+        return {"dim_feedforward": self.size(), "dropout": 0.3, "batch_first": i % 2 == 0, "norm_first": i % 3 == 0,
+                "activation": ("relu", "gelu")[i // 2 % 2], "layer_norm_eps": (1e-5, 1e-3)[i // 3 % 2]}
+
+    def masks(self, batch, rows, keys, i):
+        """One of (rows, keys) and one of keys, of both kinds; the first key of every row is attended."""
+        mask, padding = torch.rand(rows, keys) < 0.3, torch.rand(batch, keys) < 0.3
+        mask[:, 0] = padding[:, 0] = False
+        if i % 2:
+            mask = torch.zeros(rows, keys).masked_fill(mask, float("-inf")) + torch.rand(rows, keys)
+        return mask, padding
+
+    def sequence(self, batch, length, d, batch_first):
+        return torch.randn(batch, length, d) if batch_first else torch.randn(length, batch, d)
+
+    def test_encoders(self):
+        for i in self.draws(8):
+            heads, options = 1 + i % 3, self.options(i)
+            d, batch, length = 4 * heads * (1 + i % 2), self.size(4), self.size(20)
+            layer_made = nn.TransformerEncoderLayer(d, heads, **options)
+            module = nn.TransformerEncoder(layer_made, 1 + i % 3, nn.LayerNorm(d) if i % 2 else None).eval()
+            mask, padding = self.masks(batch, length, length, i)
+            src = self.sequence(batch, length, d, options["batch_first"])
+            made = vkformer.from_torch(module)
+            self.assert_same(made(src, mask, padding), module, src, mask, padding)
+
+    def test_transformers(self):
+        for i in self.draws(6):
+            heads, options = 1 + i % 3, self.options(i)
+            d, batch, s, t = 4 * heads, self.size(4), self.size(20), self.size(20)
+            module = nn.Transformer(d, heads, 1 + i % 2, 1 + (i + 1) % 3, **options).eval()
+            src, tgt = (self.sequence(batch, length, d, options["batch_first"]) for length in (s, t))
+            masks = {}
+            for name, rows, keys in (("src", s, s), ("tgt", t, t), ("memory", t, s)):
+                masks[f"{name}_mask"], masks[f"{name}_key_padding_mask"] = self.masks(batch, rows, keys, i)
+            made = vkformer.Transformer.from_torch(module)
+            self.assert_same(made(src, tgt, **masks), module, src, tgt, **masks)
+
+    def test_a_tree(self):
+        for i in self.draws(4):
+            d = 8 * (1 + i % 2)
+            norm = [nn.RMSNorm(d)] if hasattr(nn, "RMSNorm") else []
+            module = nn.Sequential(
+                nn.Embedding(30, d), nn.Dropout(0.5), nn.Sequential(nn.Linear(d, 2 * d), nn.Identity(), nn.Softmax(1)),
+                nn.Linear(2 * d, d, bias=False), nn.LayerNorm((self.size(7), d), elementwise_affine=i % 2 == 0), *norm,
+                nn.TransformerEncoder(nn.TransformerEncoderLayer(d, 2, 16, batch_first=True), 2)).eval()
+            ids = torch.randint(0, 30, (3, module[4].normalized_shape[0]))
+            made = vkformer.from_torch(module)
+            with counting() as copies:
+                found = made(ids)
+            self.assertEqual((copies.written, copies.read), (1, 1))
+            self.assert_same(found, module, ids)
+
+    def test_what_has_no_counterpart_is_named(self):
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
+        encoder.layers[1].norm2.eps = 1e-3
+        module = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Conv1d(1, 1, 1), encoder), nn.Softmax(),
+                               nn.Embedding(3, 8, max_norm=1.0))
+        for words in ("1.0 is a torch.nn.modules.conv.Conv1d, which has no counterpart",
+                      "1.1.layers.1.norm2 has another eps", "2 has no dim", "3 has max_norm"):
+            self.assert_error(WRONG, words, vkformer.from_torch, module)
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2, nn.BatchNorm1d(8))
+        self.assert_error(WRONG, "norm is a torch.nn.modules.batchnorm.BatchNorm1d", vkformer.from_torch, encoder)
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
+        encoder.layers[1] = nn.TransformerEncoderLayer(8, 4, 16)
+        self.assert_error(WRONG, "layers.1 has nhead 4", vkformer.from_torch, encoder)
+        self.assert_error(WRONG, "no layers", vkformer.from_torch,
+                          nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 0))
+        hooked = nn.Sequential(nn.Linear(8, 8))
+        hooked[0].register_forward_hook(lambda *_: None)
+        self.assert_error(WRONG, "0 has forward hooks", vkformer.from_torch, hooked)
+        transformer = nn.Transformer(8, 2, 1, 1, 16, custom_decoder=encoder)
+        self.assert_error(WRONG, "decoder", vkformer.from_torch, transformer)
+        self.assert_error(WRONG, "builtins.int", vkformer.from_torch, 3)
+
+    def test_fully_masked(self):
+        module = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+        x, padding = torch.randn(2, 3, 8), torch.tensor([[0, 0, 0], [1, 1, 1]]).bool()
+        for rule, nans in (("nan", 24), ("zero", 0), ("uniform", 0)):
+            found = vkformer.from_torch(nn.Sequential(module), fully_masked=rule)[0](x, src_key_padding_mask=padding)
+            self.assertEqual(int(found.isnan().sum()), nans)
+
+    def test_bfloat16(self):
+        module = nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16),
+                               nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)).eval().bfloat16()
+        x = torch.randn(2, 5, 16).bfloat16()
+        context = vkformer.Context()
+        made = vkformer.from_torch(module, context=context)
+        self.assertLess(context.used_bytes, 3 * sum(p.numel() for p in module.parameters()) + 65536)
+        found = made(x)
+        self.assertEqual(found.dtype, torch.bfloat16)
+        with torch.no_grad():
+            expected = module.double()(x.double())
+        self.assert_close(found.double().numpy(), expected.numpy(), rtol=1e-2, atol=1e-2)
+        self.assert_close(made(x.float()).double().numpy(), expected.numpy())
+        half = vkformer.Tensor(torch.ones(2).bfloat16())
+        self.assertEqual((half.torch().dtype, half.dtype), (torch.bfloat16, vkformer.bfloat16))
+
+
+class Net(nn.Module if torch else object):
+    """A model that is code in part."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(20, 16)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
+        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.tail = nn.Sequential(nn.Dropout(), nn.Linear(16, 16), nn.LayerNorm(16), nn.Conv1d(5, 5, 1), nn.Softmax(-1),
+                                  nn.Linear(16, 8), nn.Identity(), nn.ELU(), nn.Dropout())
+        self.activation = nn.Softmax(-1)
+        self.head = nn.ModuleDict({"tied": nn.Linear(8, 16), "out": nn.Linear(16, 3)})
+        self.nothing = None
+        self.register_module("none", None)
+
+    def forward(self, ids):
+        hidden = self.encoder(self.embed(ids))
+        hidden, weights = self.attention(hidden, hidden, hidden)
+        hidden = self.head["tied"](self.tail(hidden)) + self.head["tied"].bias
+        return self.head["out"](self.activation(hidden)), weights
+
+
+class Swaps(TorchCase):
+    def test_a_model_is_swapped_and_swapped_back(self):
+        net, ids = Net().eval(), torch.randint(0, 20, (2, 5))
+        parts = dict(net.named_modules())
+        with torch.no_grad():
+            expected = net(ids)
+            self.assertIs(vkformer.swap(net), net)
+            with counting() as copies:
+                found = net(ids)
+        # Embedding, encoder, attention, the two runs of the tail, and two Linears; the attention gives its weights, too.
+        self.assertEqual((copies.written, copies.read), (7, 8))
+        for one, other in zip(found, expected):
+            self.assert_close(one.numpy(), other.numpy())
+        kept = {name for name, part in net.named_modules() if part is parts.get(name)}
+        self.assertEqual(kept, {"", "tail", "tail.3", "tail.7", "tail.8", "activation", "head"})
+        self.assertEqual({name.split(".")[0] for name, _ in net.named_parameters()}, {"tail"})
+        self.assertIs(vkformer.unswap(net), net)
+        self.assertEqual(dict(net.named_modules()), parts)
+        self.assertEqual([part.training for part in net.modules()], [False] * len(parts))
+
+    def test_the_whole_and_with(self):
+        module, x = nn.Sequential(nn.Softmax(-1), nn.Linear(4, 4)).eval(), torch.randn(3, 4)
+        with vkformer.swapped(module) as whole, torch.no_grad():
+            self.assertIsNot(whole, module)
+            self.assert_close(whole(x).numpy(), module(x).numpy())
+        whole = vkformer.swap(module)
+        whole.train()
+        self.assertIs(vkformer.unswap(whole), module)
+        self.assertTrue(module[1].training)
+        self.assertIs(vkformer.swap(nn.Softmax(-1).eval()).dim, -1)
+        net = Net().eval()
+        with self.assertRaisesRegex(ZeroDivisionError, "enough"):
+            with vkformer.swapped(net):
+                self.assertIsNot(type(net.encoder), nn.TransformerEncoder)
+                raise ZeroDivisionError("enough")
+        self.assertIs(type(net.encoder), nn.TransformerEncoder)
+
+    def test_a_part_that_stands_twice(self):
+        shared = nn.Linear(4, 4)
+        module = nn.ModuleList([shared, nn.ELU(), shared]).eval()
+        vkformer.swap(module)
+        self.assertIs(module[0], module[2])
+        vkformer.unswap(module)
+        self.assertIs(module[0], shared)
+
+    def test_a_subclass_of_a_layer_keeps_its_own_code(self):
+        class Own(nn.TransformerEncoderLayer):
+            def forward(self, src, *arguments, **options):
+                return 2 * super().forward(src, *arguments, **options)
+
+        module, x = nn.TransformerEncoder(Own(8, 2, 16, batch_first=True), 2).eval(), torch.randn(2, 3, 8)
+        with torch.no_grad():
+            expected = module(x)
+            with vkformer.swapped(module):
+                self.assert_close(module(x).numpy(), expected.numpy())
+
+    def test_types(self):
+        ids = torch.randint(0, 20, (2, 5))
+        module = nn.Sequential(nn.Embedding(20, 16), nn.Linear(16, 16), nn.LayerNorm(16)).eval()
+        with torch.no_grad():
+            expected = module(ids)
+            for dtype in (torch.bfloat16, torch.float16):
+                with vkformer.swapped(module.to(dtype)) as whole:
+                    found = whole(ids)
+                self.assertEqual(found.dtype, dtype)
+                self.assert_close(found.float().numpy(), expected.numpy(), rtol=3e-2, atol=3e-2)
+        wide = nn.Sequential(nn.Linear(4, 4).double()).eval()
+        self.assertIs(vkformer.swap(wide), wide)
+        self.assertIs(type(wide[0]), nn.Linear)
+
+    def test_inference_alone(self):
+        self.assert_error(WRONG, "training mode", vkformer.swap, Net())
+        whole = vkformer.swap(nn.Linear(4, 4).eval())
+        x = torch.randn(2, 4, requires_grad=True)
+        self.assert_error(WRONG, "no_grad", whole, x)
+        with torch.no_grad():
+            self.assertFalse(whole(x).requires_grad)
+        whole.train()
+        self.assert_error(WRONG, "eval mode", whole, x)
+        self.assert_error(WRONG, "builtins.int", vkformer.swap, 3)

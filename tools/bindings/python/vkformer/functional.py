@@ -1,0 +1,200 @@
+"""Operators, by the names and with the arguments of torch.nn.functional.
+
+Inputs are arrays of any kind or tensors on the device; the first of them says where the result goes. Each call is one
+run of the device; what is called with tensors leaves its result there.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from ._native import ffi, lib
+from .context import Context
+from .errors import enumerator, invalid
+from .layer import fully_masked_of, mask_of
+from .tensor import Results, Tensor, as_parameter, context_of, uploaded, whole_numbers
+
+_GELU = {"gelu": "gelu_erf"}  # what PyTorch calls so
+
+
+def activation_of(name: str) -> int:
+    return enumerator("vkf_activation", "VKF_ACTIVATION_", _GELU.get(name, name))
+
+
+def _run(context: Context, function: Callable[[Any, Any], int], desc: Any, result: Tensor) -> Tensor:
+    """What is empty is computed already."""
+    if result.size:
+        context._log.check(function(context._handle, desc))
+    return result
+
+
+def _parameter(value: Any, context: Context) -> Tensor:
+    return value if isinstance(value, Tensor) else Tensor(as_parameter(value), context=context)
+
+
+def linear(input: Any, weight: Any, bias: Any = None, *, activation: str = "none") -> Any:
+    """activation(input weight^T + bias): (..., k) by (n, k), and (n). Parameters may be bfloat16, or float16 beside
+    inputs of float32."""
+    results, context = Results(input), context_of(input, weight, bias)
+    x, matrix = uploaded(input, context), _parameter(weight, context)
+    if x.ndim == 0 or matrix.ndim != 2 or x.shape[-1] != matrix.shape[1]:
+        raise invalid(f"linear: input is {x.shape} and weight {matrix.shape}, and not (..., k) and (n, k)")
+    result = Tensor._new(context, (*x.shape[:-1], matrix.shape[0]), x.dtype)
+    desc = ffi.new("vkf_gemm_desc *")
+    desc.a, desc.b = x._c(math.prod(x.shape[:-1]), x.shape[-1])[0], matrix._c()[0]
+    desc.out = result._c(math.prod(x.shape[:-1]), matrix.shape[0])[0]
+    desc.transpose_b, desc.alpha, desc.activation = True, 1, activation_of(activation)
+    kept = None if bias is None else _parameter(bias, context)
+    if kept is not None:
+        desc.bias = kept._c()[0]
+    return results.give(_run(context, lib.vkf_gemm, desc, result))
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """torch.matmul() of matrices: (..., m, k) by (k, n), or by (..., k, n) with the same dimensions before."""
+    results, context = Results(input, other), context_of(input, other)
+    a, b = uploaded(input, context), uploaded(other, context)
+    if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2] or b.ndim > 2 and a.shape[:-2] != b.shape[:-2]:
+        raise invalid(f"matmul: {a.shape} and {b.shape} are not (..., m, k) and (k, n) or (..., k, n)")
+    result = Tensor._new(context, (*a.shape[:-1], b.shape[-1]), a.dtype)
+    desc = ffi.new("vkf_gemm_desc *")
+    batch = math.prod(a.shape[:-2]) if b.ndim > 2 else 1
+    desc.a = a._c(batch, a.size // max(batch * a.shape[-1], 1), a.shape[-1])[0]
+    desc.b = (b._c(batch, *b.shape[-2:]) if b.ndim > 2 else b._c())[0]
+    desc.out = result._c(batch, result.size // max(batch * b.shape[-1], 1), b.shape[-1])[0]
+    desc.alpha = 1
+    return results.give(_run(context, lib.vkf_gemm, desc, result))
+
+
+def softmax(input: Any, dim: int = -1) -> Any:
+    """exp(input) / sum(exp(input)) along a dimension."""
+    results, context = Results(input), context_of(input)
+    x = uploaded(input, context)
+    if x.ndim == 0:
+        raise invalid("softmax: input is a number, and has no dimension to sum along")
+    x = x.moveaxis(dim, -1)
+    result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_softmax_desc *")
+    rows = math.prod(x.shape[:-1]), x.shape[-1]
+    desc.x, desc.out = x._c(*rows)[0], result._c(*rows)[0]
+    return results.give(_run(context, lib.vkf_softmax, desc, result).moveaxis(-1, dim))
+
+
+Shape = Union[int, Sequence[int]]
+
+
+def layer_norm(input: Any, normalized_shape: Shape, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """(x - mean) / sqrt(variance + eps) over the last dimensions, weighted, and with a bias."""
+    return _norm("layer_norm", input, normalized_shape, weight, bias, eps, False)
+
+
+def rms_norm(input: Any, normalized_shape: Shape, weight: Any = None, eps: float | None = None) -> Any:
+    """x / sqrt(mean(x^2) + eps), weighted. Without eps it is that of the type, as PyTorch's."""
+    return _norm("rms_norm", input, normalized_shape, weight, None, eps, True)
+
+
+def _norm(name: str, input: Any, normalized_shape: Shape, weight: Any, bias: Any, eps: float | None,
+          rms: bool) -> Any:
+    results, context = Results(input), context_of(input, weight, bias)
+    x = uploaded(input, context)
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    parameters = [None if value is None else _parameter(value, context) for value in (weight, bias)]
+    if not shape or x.shape[-len(shape):] != shape or any(p is not None and p.shape != shape for p in parameters):
+        raise invalid(f"{name}: normalized_shape is {shape}, and not that of the last dimensions of the input "
+                      f"{x.shape}, of weight and of bias")
+    result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_layer_norm_desc *")
+    dim = math.prod(shape)
+    desc.x, desc.out = x._c(x.size // max(dim, 1), dim)[0], result._c(x.size // max(dim, 1), dim)[0]
+    for member, parameter in zip(("weight", "bias"), parameters):
+        if parameter is not None:
+            setattr(desc, member, parameter._c(dim)[0])
+    # 0 means a default in C; what is less than any number that is squared here is 0.
+    desc.eps = float(np.finfo(x.dtype).eps) if eps is None else max(eps, 1e-45) if eps >= 0 else eps
+    desc.rms = rms
+    return results.give(_run(context, lib.vkf_layer_norm, desc, result))
+
+
+def embedding(input: Any, weight: Any, *, scale: float = 1.0) -> Any:
+    """The rows of `weight`, times `scale`, that ids name, of any shape. Ids of the host are checked; one on the device
+    that names no row gives zeros."""
+    results, context = Results(input), context_of(input, weight)
+    table = _parameter(weight, context)
+    if table.ndim != 2:
+        raise invalid(f"embedding: weight is {table.shape}, and no matrix")
+    ids = ids_on_device(input, table.shape[0], context)
+    dtype = np.float16 if table.dtype == np.float16 else np.float32
+    result, desc = Tensor._new(context, (*ids.shape, table.shape[1]), dtype), ffi.new("vkf_embed_desc *")
+    desc.ids, desc.table, desc.out = ids._c(1, ids.size)[0], table._c()[0], result._c(1, ids.size, table.shape[1])[0]
+    desc.scale = scale
+    return results.give(_run(context, lib.vkf_embed, desc, result))
+
+
+def ids_on_device(ids: Any, rows: int, context: Context) -> Tensor:
+    if isinstance(ids, Tensor):
+        return ids
+    array = whole_numbers(ids)
+    if array.size and (array.min() < 0 or array.max() >= rows):
+        raise invalid(f"ids are from {array.min()} to {array.max()}, and there are rows 0 to {rows - 1}")
+    return Tensor(array, context=context)
+
+
+def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+                                 window: int = 0, fully_masked: str = "zero") -> Any:
+    """softmax(scale query key^T + masks) value, without a matrix of scores: (..., H, L, D), (..., H, S, D) and
+    (..., H, S, Dv), or without H. With enable_gqa keys and values have fewer heads, each for several of the query's.
+
+    A boolean mask is True where is attended, and floats are added; it broadcasts to (..., H, L, S). `window` is how
+    many keys up to its own position a query attends to. fully_masked is what rows give in which every key is masked:
+    "zero", as PyTorch's since 2.5, "nan" or "uniform".
+    """
+    results, context = Results(query, key, value), context_of(query, key, value)
+    if dropout_p:
+        raise invalid("scaled_dot_product_attention: dropout_p is for training, and 0 here")
+    q, k, v = (uploaded(each, context) for each in (query, key, value))
+    ranks = {each.ndim for each in (q, k, v)}
+    if len(ranks) != 1 or q.ndim < 2 or not q.shape[:-3] == k.shape[:-3] == v.shape[:-3]:
+        raise invalid(f"scaled_dot_product_attention: query {q.shape}, key {k.shape} and value {v.shape} are not all "
+                      f"(..., H, L, D) with the same dimensions before")
+    shapes = [(1,) * (4 - each.ndim) + each.shape if each.ndim < 4 else
+              (math.prod(each.shape[:-3]), *each.shape[-3:]) for each in (q, k, v)]
+    if shapes[0][1] != shapes[1][1] and not enable_gqa:
+        raise invalid(f"scaled_dot_product_attention: {shapes[0][1]} heads of queries and {shapes[1][1]} of keys need "
+                      f"enable_gqa")
+    result, desc = Tensor._new(context, (*q.shape[:-1], v.shape[-1]), q.dtype), ffi.new("vkf_sdpa_desc *")
+    desc.query, desc.key, desc.value = (each._c(*shape)[0] for each, shape in zip((q, k, v), shapes))
+    desc.out = result._c(*shapes[0][:3], v.shape[-1])[0]
+    mask = _enter_mask(desc, attn_mask, (*q.shape[:-1], k.shape[-2]), context)
+    desc.causal = lib.VKF_CAUSAL_TOP_LEFT if is_causal else lib.VKF_CAUSAL_NONE
+    desc.scale = 0 if scale is None else scale
+    desc.window, desc.fully_masked = window, fully_masked_of(fully_masked)
+    result = _run(context, lib.vkf_scaled_dot_product_attention, desc, result)
+    del mask  # until here the descriptor points to it
+    return results.give(result)
+
+
+def _enter_mask(desc: Any, attn_mask: Any, scores: tuple[int, ...], context: Context) -> Tensor | None:
+    """Of a mask whose dimensions broadcast to those of the scores; what C does not broadcast, NumPy does. A tensor of
+    float32 or booleans is read where it is."""
+    if isinstance(attn_mask, Tensor) and attn_mask.dtype in (np.float32, np.bool_):
+        desc.mask_kind = lib.VKF_MASK_ADDITIVE if attn_mask.dtype == np.float32 else lib.VKF_MASK_BOOL_ATTEND
+        desc.mask = attn_mask._c()[0]
+        return attn_mask
+    array, desc.mask_kind = mask_of(attn_mask, lib.VKF_MASK_BOOL_ATTEND)
+    if array is None:
+        return None
+    try:
+        np.broadcast_to(array, scores)
+    except ValueError:
+        raise invalid(f"scaled_dot_product_attention: attn_mask is {array.shape}, which is not to be broadcast to "
+                      f"{scores}") from None
+    shape = (1,) * (len(scores) - array.ndim) + array.shape
+    if math.prod(shape[:-3]) not in (1, math.prod(scores[:-3])):
+        shape = (*scores[:-3], *shape[-3:])
+    array = np.ascontiguousarray(np.broadcast_to(array, (*shape[:-1], scores[-1])))
+    mask = Tensor(array, context=context)
+    # Without a batch the dimension before the rows is that of heads, as it is in the scores.
+    desc.mask = mask._c(math.prod(shape[:-3]), *((1,) * (3 - len(shape)) + array.shape)[-3:])[0]
+    return mask
