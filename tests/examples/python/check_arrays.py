@@ -179,6 +179,12 @@ class Sweep(Numbers):
         session = vkformer.Model(PRETRAINED / "gpt2").session(max_batch=4, max_target_len=8, max_logit_rows=4)
         self.refused("logits", bad_rows(rows), session.logits)
         self.refused("logits", [("lengths", rows), ("too many", [rows[0]] * 5)], session.logits)
+        rows_but_empty = [(way, value) for way, value in bad_rows(rows) if way != "an empty row"]
+        self.refused("prefill", rows_but_empty, session.prefill)
+        self.refused("step", [("rows", rows), ("fractions", [0.5]), ("too many", [5] * 5), ("texts", ["a"])], session.step)
+        self.assertEqual(session.tokens(0), [])
+        session.prefill(pieces)
+        self.assertEqual([session.tokens(0), session.tokens(1)], rows)
         self.refused("generate", bad_rows(rows), lambda value: session.generate(value, max_new_tokens=2))
         self.assertEqual(session.generate(pieces, max_new_tokens=2), session.generate(rows, max_new_tokens=2))
 
@@ -249,7 +255,8 @@ class Sweep(Numbers):
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
                  "ids", "input", "weight", "bias", "other", "mask"}
-        results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation)
+        results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
+                   vkformer.Plan)
         found = set()
         for name in vkformer.__all__:
             kind = getattr(vkformer, name)

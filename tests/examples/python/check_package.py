@@ -322,6 +322,75 @@ class Models(Numbers):
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "above 0", session.generate, rows, max_new_tokens=0)
         self.assert_error("VKF_ERROR_TOO_LARGE", "", session.generate, [[5] * 40], max_new_tokens=20)
 
+    def test_a_cache_is_appended_to_and_kept(self):
+        model = vkformer.Model(PRETRAINED / "gpt2")
+        sizes = {"max_batch": 2, "max_target_len": 24, "max_logit_rows": 8}
+        session, rows = model.session(**sizes), [[5, 6, 7, 8, 9], [8, 9]]
+        expected = [session.logits([row])[0, -1] for row in rows]
+        session.truncate(0, 0)
+        found = session.prefill([rows[0][:3], rows[1][:1]])
+        self.assert_close(found[1], session.logits([[8]])[0, -1])
+        session = model.session(**sizes)
+        session.prefill([rows[0][:3], rows[1][:1]])
+        found = session.step([8, 9])
+        self.assert_close(found[1], expected[1])
+        found = session.step([9, -1])
+        self.assert_close(found[0], expected[0])
+        self.assertTrue(np.isnan(found[1]).all())
+        self.assertEqual([session.tokens(row) for row in range(3)], [*rows, []])
+        with tempfile.TemporaryDirectory() as directory:
+            session.save(directory + "/cache")
+            other = model.session(**sizes)
+            other.load(directory + "/cache")
+        self.assertEqual([other.tokens(row) for row in range(2)], rows)
+        other.truncate(0, 4)
+        self.assert_close(other.step([9, -1])[0], expected[0])
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "", other.truncate, 1, 20)
+        self.assert_error("VKF_ERROR_TOO_LARGE", "", other.prefill, [[5] * 30])
+        self.assert_error("VKF_ERROR_FILE", "no/such", other.load, "no/such")
+
+        def raises(*_):
+            raise ZeroDivisionError("enough")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "enough"):
+            other.prefill([[5, 6]], progress=raises)
+
+    def test_plans(self):
+        context = vkformer.Context()
+        plan = vkformer.plan(PRETRAINED / "gpt2", context=context, max_batch=2, max_target_len=16)
+        before = context.used_bytes
+        model = vkformer.Model(PRETRAINED / "gpt2", context=context)
+        session = model.session(max_batch=2, max_target_len=16)
+        self.assertEqual(plan.total_bytes, context.used_bytes - before)
+        self.assertEqual((plan.config, plan.precision), (model.config, "f32"))
+        self.assertIn("gemm", {dispatch["op"] for dispatch in plan.dispatches})
+        self.assertTrue(all(isinstance(dispatch["kernel"], str) for dispatch in plan.dispatches))
+        del session
+        chip = TESTS.parent / "tools" / "chips" / "described" / "mali-g715.json"
+        described = vkformer.Context(described=chip)
+        other = vkformer.plan(TESTS / "plan" / "models" / "llama-3.2-1b", precision="f16", context=described)
+        self.assertEqual(other.precision, "f16")
+        self.assertGreater(other.total_bytes, 2e9)
+        self.assert_error("VKF_ERROR_NO_DEVICE", "", vkformer.Tensor, np.zeros(1, np.float32), context=described)
+        self.assert_error("VKF_ERROR_FILE", "no/such", vkformer.Context, described="no/such")
+        self.assert_error("VKF_ERROR_FILE", "no/such", vkformer.plan, "no/such", context=described)
+
+    def test_directories(self):
+        self.assertEqual(vkformer.adapter_base(PRETRAINED / "gpt2"), "")
+        cases = read_safetensors(PRETRAINED / "llama-adapter" / "cases.safetensors")
+        with tempfile.TemporaryDirectory() as directory:
+            found = vkformer.quantize(PRETRAINED / "llama", directory + "/merged", adapter=PRETRAINED / "llama-adapter")
+            self.assertEqual(found["block_count"], 0)
+            session = vkformer.Model(directory + "/merged").session(max_batch=3, max_target_len=16, max_logit_rows=16)
+            self.assert_close(session.logits(cases["1.ids"]), cases["1.logits"])
+            found = vkformer.quantize(PRETRAINED / "gpt2", directory + "/blocks", quantization="q8")
+            self.assertGreater(found["block_count"], 0)
+            vkformer.Model(directory + "/blocks")
+            self.assert_error("VKF_ERROR_CANCELLED", "", vkformer.quantize, PRETRAINED / "gpt2", directory + "/none",
+                              progress=lambda *_: False)
+            self.assertFalse((pathlib.Path(directory) / "none").exists())
+        self.assert_error("VKF_ERROR_FILE", "no/such", vkformer.quantize, "no/such", "no/where")
+
     def test_encoder(self):
         model = vkformer.Model(PRETRAINED / "bert")
         cases = read_safetensors(PRETRAINED / "bert" / "cases.safetensors")
@@ -351,6 +420,14 @@ class Models(Numbers):
         self.assertAlmostEqual(trainer.step(batch, batch)["loss"], before["loss"], places=4)
         self.assertLess(trainer.evaluate(batch)["loss"], before["loss"])
         self.assertEqual({count for name, count in trainer.parameters if "q_proj" in name}, {80})
+        self.assertEqual(trainer.info["trained_count"], sum(count for _, count in trainer.parameters))
+        name, count = trainer.parameters[0]
+        gradient = trainer.gradient(batch, name)
+        self.assertEqual((gradient.shape, bool(gradient.any())), ((count,), True))
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'none'", trainer.gradient, batch, "none")
+        trainer.set_best(1, 2.5)
+        self.assertEqual({name: trainer.progress[name] for name in ("steps", "best_step", "best_loss")},
+                         {"steps": 1, "best_step": 1, "best_loss": 2.5})
         with tempfile.TemporaryDirectory() as directory:
             trainer.save_adapter(directory + "/adapter")
             trainer.save(directory + "/saved")
@@ -395,8 +472,9 @@ class Contexts(Numbers):
         batch = vkformer.Batch(target=[[5]], labels=[[6]])
         arguments = {"encode": ["a"], "decode": [[5]], "token_to_id": ["a"], "id_to_token": [5], "predict": [["a"]],
                      "generate": ["a"], "stream": ["a"], "step": [batch], "evaluate": [batch], "save": ["x"],
-                     "save_adapter": ["x"], "resume": ["x"]}
-        of_sessions = {"encode": [[[5]]], "logits": [[[5]]], "generate": [[[5]]]}
+                     "save_adapter": ["x"], "resume": ["x"], "set_best": [1, 2.5], "gradient": [batch, "x"]}
+        of_sessions = {"encode": [[[5]]], "logits": [[[5]]], "generate": [[[5]]], "prefill": [[[5]]], "step": [[5]],
+                       "tokens": [0], "truncate": [0, 0], "save": ["x"], "load": ["x"]}
         for owner in reversed(made):
             owner.close()
             owner.close()

@@ -11,6 +11,7 @@ extern "Python" {
     bool vkf_py_progress(void *user, uint32_t done, uint32_t total, const char *what);
     bool vkf_py_text(void *user, uint32_t prompt, const char *bytes, size_t size_bytes);
     size_t vkf_py_cache_load(void *user, const char *key, void *data, size_t capacity);
+    void vkf_py_dispatch(void *user, const vkf_planned_dispatch *dispatch);
     void vkf_py_cache_save(void *user, const char *key, const void *data, size_t size_bytes);
 }
 """

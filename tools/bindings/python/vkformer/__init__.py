@@ -6,12 +6,14 @@ else NumPy's. What fails raises `Error` with the library's sentence. Python's ot
 """
 from .attention import MultiheadAttention
 from .context import Context
+from .directory import adapter_base, quantize
 from .embedder import Embedder, Prediction
 from .errors import Error, library_version
-from .functional import (embedding, layer_norm, linear, matmul, rms_norm, scaled_dot_product_attention, softmax)
+from .functional import embedding, layer_norm, linear, matmul, rms_norm, scaled_dot_product_attention, softmax
 from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
 from .module import Dropout, Embedding, Identity, LayerNorm, Linear, Module, RMSNorm, Sequential, Softmax, from_torch
+from .planning import Plan, plan
 from .swapping import swap, swapped, unswap
 from .tensor import Tensor, bfloat16
 from .tokenizer import Encoding, Tokenizer
@@ -22,8 +24,9 @@ from .transformer import (Transformer, TransformerDecoder, TransformerDecoderLay
 __version__ = library_version()
 
 __all__ = ["Batch", "Context", "Continuation", "Dropout", "Embedder", "Embedding", "Encoded", "Encoding", "Error",
-           "Generated", "Generator", "Identity", "LayerNorm", "Linear", "Model", "Module", "MultiheadAttention",
+           "Generated", "Generator", "Identity", "LayerNorm", "Linear", "Model", "Module", "MultiheadAttention", "Plan",
            "Prediction", "RMSNorm", "Sequential", "Session", "Softmax", "Tensor", "TextStream", "Tokenizer", "Trainer",
            "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-           "TransformerEncoderLayer", "bfloat16", "embedding", "from_torch", "layer_norm", "linear", "matmul",
-           "rms_norm", "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]
+           "TransformerEncoderLayer", "adapter_base", "bfloat16", "embedding", "from_torch", "layer_norm", "linear",
+           "matmul", "plan", "quantize", "rms_norm", "scaled_dot_product_attention", "softmax", "swap", "swapped",
+           "unswap"]

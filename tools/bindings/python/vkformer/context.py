@@ -27,11 +27,13 @@ class Context(Owner):
     message    called with severity and text, from any thread; what it raises is printed; None: the logger "vkformer"
     cache_dir  where is kept what was found out about the device; None: $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer,
                as with the program; False: nowhere
+    described  a file in the form of Vulkan Profiles: the context describes that device, for plan(), and has none
     """
 
     def __init__(self, device: int | str | None = None, *, precision: str = "full", profile: str = "full",
                  masks: Iterable[str] = (), message: MessageFunction | None = None, min_severity: str = "warning",
-                 cache_dir: str | os.PathLike[str] | bool | None = None, validation: bool = False) -> None:
+                 cache_dir: str | os.PathLike[str] | bool | None = None, validation: bool = False,
+                 described: str | os.PathLike[str] | None = None) -> None:
         if min_severity not in SEVERITIES:
             raise invalid(f"there is no severity {min_severity!r}: take one of {', '.join(SEVERITIES)}")
         log = Log(message)
@@ -49,9 +51,12 @@ class Context(Owner):
         cache = _cache(cache_dir)
         if cache is not None:
             cache.enter(desc.cache)
+        description = None if described is None else _Description(described, log)
+        if description is not None:
+            desc.described = description._handle
         super().__init__("vkf_context", lib.vkf_context_destroy, log, cache)
         log.check(lib.vkf_context_create(desc, self._box))
-        del named
+        del named, description
 
     @classmethod
     def default(cls) -> Context:
@@ -108,6 +113,17 @@ class Context(Owner):
 
     def __repr__(self) -> str:
         return "<vkformer.Context, closed>" if self.closed else f"<vkformer.Context on {self.device_name}>"
+
+
+class _Description(Owner):
+    """What a file says of a device."""
+
+    def __init__(self, path: str | os.PathLike[str], log: Log) -> None:
+        super().__init__("vkf_device_description", lib.vkf_device_description_destroy, log)
+        desc, name = ffi.new("vkf_device_description_desc *"), c_string(os.fsencode(path))
+        desc.path, desc.message, desc.message_user = name, lib.vkf_py_message, log.handle
+        desc.min_severity = lib.VKF_SEVERITY_WARNING
+        log.check(lib.vkf_device_description_create(desc, self._box))
 
 
 def context_or_default(context: Context | None) -> Context:

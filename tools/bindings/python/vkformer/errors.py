@@ -68,7 +68,7 @@ def enumerator_name(enum: str, prefix: str, value: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A C struct, array or number as dictionaries, lists and Python's numbers."""
+    """A C struct, array, text or number as dictionaries, lists and Python's texts and numbers."""
     if not isinstance(value, ffi.CData):
         return value
     kind = ffi.typeof(value)
@@ -76,4 +76,4 @@ def plain(value: Any) -> Any:
         return {name: plain(getattr(value, name)) for name, _ in kind.fields}
     if kind.kind == "array":
         return [plain(element) for element in value]
-    return None
+    return text_or_none(value) if kind.cname == "char *" else None

@@ -84,6 +84,21 @@ class Generated:
     reason: str  # "eos", "length" or "context"
 
 
+def session_desc(config: Any, *, max_batch: int = 1, max_source_len: int = 0, max_target_len: int = 0,
+                 max_logit_rows: int = 0, max_beams: int = 0, cache_dtype: str = "f32", head: bool = False) -> Any:
+    """A vkf_session_desc from what Session() takes."""
+    desc = ffi.new("vkf_session_desc *")
+    desc.max_batch, desc.max_beams = max_batch, max_beams
+    if config.kind != lib.VKF_MODEL_DECODER:
+        desc.max_source_len = max_source_len or min(config.max_source_len, 512)
+    if config.kind != lib.VKF_MODEL_ENCODER:
+        desc.max_target_len = max_target_len or min(config.max_target_len, 512)
+    # To an encoder it only says whether its head runs.
+    desc.max_logit_rows = int(head) if config.kind == lib.VKF_MODEL_ENCODER else max_logit_rows
+    desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)
+    return desc
+
+
 class Session(Owner):
     """What it takes to run a model of up to so many rows of so many ids. Threads take turns.
 
@@ -97,16 +112,10 @@ class Session(Owner):
                  max_logit_rows: int = 0, max_beams: int = 0, cache_dtype: str = "f32", head: bool = False) -> None:
         self._config = model._config()
         self._kind = self._config.kind
-        desc = ffi.new("vkf_session_desc *")
-        desc.max_batch, desc.max_beams = max_batch, max_beams
-        if self._kind != lib.VKF_MODEL_DECODER:
-            desc.max_source_len = max_source_len or min(self._config.max_source_len, 512)
-        if self._kind != lib.VKF_MODEL_ENCODER:
-            desc.max_target_len = max_target_len or min(self._config.max_target_len, 512)
         self._head = head and self._kind == lib.VKF_MODEL_ENCODER
-        # To an encoder it only says whether its head runs.
-        desc.max_logit_rows = int(self._head) if self._kind == lib.VKF_MODEL_ENCODER else max_logit_rows
-        desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)
+        desc = session_desc(self._config, max_batch=max_batch, max_source_len=max_source_len,
+                            max_target_len=max_target_len, max_logit_rows=max_logit_rows, max_beams=max_beams,
+                            cache_dtype=cache_dtype, head=head)
         super().__init__("vkf_session", lib.vkf_session_destroy, model._log, model)
         self._log.check(lib.vkf_session_create(model._handle, desc, self._box))
 
@@ -176,6 +185,52 @@ class Session(Owner):
             self._log.check(lib.vkf_session_generate(self._handle, args))
         return [Generated(row[:length].tolist(), stop_reason(reason))
                 for row, length, reason in zip(out_ids, out_lengths, reasons)]
+
+    def prefill(self, rows: Rows, *, progress: ProgressFunction | None = None) -> np.ndarray:
+        """Appends ids to the rows of a decoder's cache, and runs nothing else: (B, vocabulary), the logits behind each
+        row's last id, NaN for a row that got none. A row is empty at first, and keeps what generate() left in it."""
+        taken = [as_ids(row) for row in rows]
+        counts = np.array([len(row) for row in taken], np.uint32)
+        ids = np.concatenate([*taken, np.empty(0, np.int32)])
+        logits = np.full((len(taken), self._config.target_vocab), np.nan, np.float32)
+        args = ffi.new("vkf_prefill_args *")
+        args.batch, args.out_logits = len(taken), typed("float", logits)
+        args.ids, args.counts = typed("const int32_t", ids), typed("const uint32_t", counts)
+        guard = guard_progress(args, progress)
+        with self._turn:
+            guard.finish(self._log, lib.vkf_session_prefill(self._handle, args))
+        return logits
+
+    def step(self, ids: Sequence[int]) -> np.ndarray:
+        """One more id for each row of a decoder's cache, -1 for a row that stays as it is; logits as of prefill()."""
+        taken = as_ids(ids)
+        logits = np.full((len(taken), self._config.target_vocab), np.nan, np.float32)
+        args = ffi.new("vkf_step_args *")
+        args.batch, args.ids, args.out_logits = len(taken), typed("const int32_t", taken), typed("float", logits)
+        with self._turn:
+            self._log.check(lib.vkf_session_step(self._handle, args))
+        return logits
+
+    def tokens(self, row: int) -> list[int]:
+        """The ids whose keys and values a row of a decoder's cache has."""
+        with self._turn:
+            count = lib.vkf_session_position(self._handle, row)
+            return list(lib.vkf_session_tokens(self._handle, row)[0:count]) if count else []
+
+    def truncate(self, row: int, position: int) -> None:
+        """Forgets what is behind the first `position` ids of a row."""
+        with self._turn:
+            self._log.check(lib.vkf_session_truncate(self._handle, row, position))
+
+    def save(self, path: Path) -> None:
+        """Writes what the rows of a decoder's cache hold to a file."""
+        with self._turn:
+            self._log.check(lib.vkf_session_save(self._handle, path_bytes(path)))
+
+    def load(self, path: Path) -> None:
+        """The rows become those of a saved cache of the same model."""
+        with self._turn:
+            self._log.check(lib.vkf_session_load(self._handle, path_bytes(path)))
 
 
 def padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:

@@ -100,6 +100,36 @@ class Trainer(Owner):
     def steps(self) -> int:
         return lib.vkf_trainer_steps(self._handle)
 
+    @property
+    def info(self) -> dict[str, Any]:
+        """vkf_trainer_info: how many parameters there are, and how many of them are trained."""
+        info = ffi.new("vkf_trainer_info *")
+        lib.vkf_trainer_get_info(self._handle, info)
+        return plain(info[0])
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """vkf_train_progress: steps, those that were skipped, and the best one."""
+        progress = ffi.new("vkf_train_progress *")
+        lib.vkf_trainer_get_progress(self._handle, progress)
+        return plain(progress[0])
+
+    def set_best(self, step: int, loss: float) -> None:
+        """Notes for checkpoints which step gave the best model so far, by the caller's judgement."""
+        lib.vkf_trainer_set_best(self._handle, step, loss)
+
+    def gradient(self, batch: Batch, name: str) -> np.ndarray:
+        """The gradient of a batch with respect to a parameter, flat, as a step would take it; nothing changes."""
+        names = [parameter for parameter, _ in self.parameters]
+        if name not in names:
+            raise invalid(f"there is no parameter {name!r} that trains: {', '.join(names)}")
+        gradient, made = np.empty(dict(self.parameters)[name], np.float32), ffi.new("vkf_train_batch *")
+        kept = self._fill(batch, made)
+        with self._turn:
+            self._log.check(lib.vkf_trainer_gradient(self._handle, made, names.index(name), typed("float", gradient)))
+        del kept
+        return gradient
+
     def save(self, directory: Path) -> None:
         """A checkpoint: the model with its tokenizer, and what resume() takes."""
         with self._turn:
