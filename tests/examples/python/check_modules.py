@@ -132,6 +132,7 @@ class Operators(Drawn):
             self.assert_close(vkformer.Embedding({"weight": weight})(ids), weight[ids])
         on_device = vkformer.embedding(vkformer.Tensor(np.array([3, 12, -1], np.int32)), weight)
         self.assert_close(on_device.numpy(), np.stack([weight[3], *np.zeros((2, 6))]))
+        self.assert_close(vkformer.embedding([3], weight, scale=0.0), 0 * weight[[3]], atol=1e-30)
         for ids in ([11], [-1]):
             self.assert_error(WRONG, "rows 0 to 10", vkformer.embedding, ids, weight)
 
@@ -184,6 +185,7 @@ class Operators(Drawn):
             self.assert_close(attention(q, q, v, mask, fully_masked=rule)[:, :, 1], expected)
         np.testing.assert_array_equal(attention(q, q, v, mask)[:, :, 1], 0)
         self.assert_close(attention(q, q, v, is_causal=True, window=1), v)
+        self.assert_close(attention(q, q, v, scale=0.0)[:, :, 0], v.mean(2))
         for shape in ((4, 3), (3, 3, 3), (1, 1, 1, 3, 3)):
             self.assert_error(WRONG, "broadcast", attention, q, q, v, np.zeros(shape, bool))
         self.assert_error(WRONG, "enable_gqa", attention, q, q[:, :1], v[:, :1])
@@ -436,6 +438,13 @@ class Trees(TorchCase):
                 masks[f"{name}_mask"], masks[f"{name}_key_padding_mask"] = self.masks(batch, rows, keys, i)
             made = vkformer.Transformer.from_torch(module)
             self.assert_same(made(src, tgt, **masks), module, src, tgt, **masks)
+
+    def test_an_eps_of_zero(self):
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, layer_norm_eps=0.0).eval()
+        x = 1e-3 * torch.randn(2, 3, 8)
+        for part in layer.parameters():
+            part.data *= 1e-3  # norms are of small numbers, beside which 1e-5 counts
+        self.assert_same(vkformer.from_torch(layer)(x), layer, x)
 
     def test_a_tree(self):
         for i in self.draws(4):

@@ -14,7 +14,7 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context
 from .errors import enumerator, invalid
-from .layer import fully_masked_of, mask_of
+from .layer import exactly, fully_masked_of, mask_of
 from .tensor import Results, Tensor, as_parameter, context_of, uploaded, whole_numbers
 
 _GELU = {"gelu": "gelu_erf"}  # what PyTorch calls so
@@ -110,8 +110,7 @@ def _norm(name: str, input: Any, normalized_shape: Shape, weight: Any, bias: Any
     for member, parameter in zip(("weight", "bias"), parameters):
         if parameter is not None:
             setattr(desc, member, parameter._c(dim)[0])
-    # 0 means a default in C; what is less than any number that is squared here is 0.
-    desc.eps = float(np.finfo(x.dtype).eps) if eps is None else max(eps, 1e-45) if eps >= 0 else eps
+    desc.eps = float(np.finfo(x.dtype).eps) if eps is None else exactly(eps)
     desc.rms = rms
     return results.give(_run(context, lib.vkf_layer_norm, desc, result))
 
@@ -127,7 +126,7 @@ def embedding(input: Any, weight: Any, *, scale: float = 1.0) -> Any:
     dtype = np.float16 if table.dtype == np.float16 else np.float32
     result, desc = Tensor._new(context, (*ids.shape, table.shape[1]), dtype), ffi.new("vkf_embed_desc *")
     desc.ids, desc.table, desc.out = ids._c(1, ids.size)[0], table._c()[0], result._c(1, ids.size, table.shape[1])[0]
-    desc.scale = scale
+    desc.scale = exactly(scale)
     return results.give(_run(context, lib.vkf_embed, desc, result))
 
 
@@ -168,7 +167,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     desc.out = result._c(*shapes[0][:3], v.shape[-1])[0]
     mask = _enter_mask(desc, attn_mask, (*q.shape[:-1], k.shape[-2]), context)
     desc.causal = lib.VKF_CAUSAL_TOP_LEFT if is_causal else lib.VKF_CAUSAL_NONE
-    desc.scale = 0 if scale is None else scale
+    desc.scale = 0 if scale is None else exactly(scale)
     desc.window, desc.fully_masked = window, fully_masked_of(fully_masked)
     result = _run(context, lib.vkf_scaled_dot_product_attention, desc, result)
     del mask  # until here the descriptor points to it

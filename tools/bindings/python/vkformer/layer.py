@@ -264,6 +264,11 @@ class Layers:
         return chain
 
 
+def exactly(value: float) -> float:
+    """Of a number for which 0 means a default in C: what is less than all that it is added to or times is 0 itself."""
+    return value if value else 1e-45
+
+
 def fully_masked_of(name: str) -> int:
     return enumerator("vkf_fully_masked", "VKF_FULLY_MASKED_", name)
 

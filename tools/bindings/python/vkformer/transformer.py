@@ -9,7 +9,8 @@ from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
 from .functional import activation_of
-from .layer import Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, fully_masked_of, of_caller
+from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, exactly, fully_masked_of,
+                    of_caller)
 from .module import Conversion, LayerNorm, Module
 from .tensor import Results, as_floats, uploaded
 from .torch_module import below, layer_options, stack_options
@@ -33,7 +34,7 @@ class _Layers(Module):
         self._parameters = Parameters(state_dict, self.context)
         common = ffi.new("vkf_transformer_layer_desc *")
         common.num_heads, common.activation = nhead, activation_of(activation)
-        common.norm_first, common.layer_norm_eps = norm_first, layer_norm_eps
+        common.norm_first, common.layer_norm_eps = norm_first, exactly(layer_norm_eps)
         common.fully_masked = fully_masked_of(fully_masked)
         self._descs = [self._describe(common, prefix) for prefix in self._prefixes(state_dict)]
         self._parameters.forget_arrays()
