@@ -1,0 +1,191 @@
+"""Calls vkformer's operators with the cases of other projects' tests, and judges and counts what comes back."""
+import argparse
+import collections
+import json
+import random
+import typing
+import zlib
+
+import numpy as np
+
+import vkformer
+from vkformer._native import ffi, lib
+
+# Of a result, beside the largest of its numbers where that is less than 1, for a float32 or a float16.
+BOUNDS = {np.dtype(np.float32): (1e-5, 1e-5), np.dtype(np.float16): (2e-3, 2e-3)}
+DESCS = {"scaled_dot_product_attention": "sdpa"}
+# What members of a desc, or functions, are for, where a library may be too old to have them.
+MEMBERS = {"sinks": "attention sinks", "slopes": "ALiBi slopes", "soft_cap": "a soft cap",
+           "window_right": "a window with a bound on the right", "eps_is_exact": "an eps of exactly 0"}
+FUNCTIONS = {"rotary": "rotary positions", "rotary_table": "rotary positions"}
+
+
+class Missing(Exception):
+    """What a case wants and vkformer has not."""
+
+
+class Case(typing.NamedTuple):
+    name: str
+    operator: str
+    compute: typing.Callable  # of a Runner and a generator of random numbers: the result, and what it should be
+
+
+def function(name):
+    found = getattr(lib, "vkf_" + name, None)
+    if found is None:
+        raise Missing(FUNCTIONS.get(name, "vkf_" + name))
+    return found
+
+
+class Runner:
+    """Calls operators: arrays in, an array out."""
+
+    def __init__(self, device):
+        self.context = vkformer.Context(device)
+
+    def tensor(self, array):
+        if array.dtype not in (np.float32, np.float16, np.int32, np.bool_):
+            raise Missing("elements of %s" % array.dtype)
+        if array.ndim > 4:
+            raise Missing("tensors of more than four dimensions")
+        return vkformer.Tensor(array, context=self.context)
+
+    def call(self, name, out_shape, out_dtype, inputs, fields, in_place=None):
+        """The operator `name` of a desc, whose tensors are `inputs` and `out`, and whose other members are `fields`.
+        `out` may be an input: `in_place` is its name."""
+        call = function(name)
+        desc = ffi.new("vkf_%s_desc *" % DESCS.get(name, name))
+        inputs = {member: array for member, array in inputs.items() if array is not None}
+        known = dict(ffi.typeof(desc[0]).fields)
+        for member in (*inputs, *fields):
+            if member not in known:
+                raise Missing(MEMBERS.get(member, member))
+        tensors = {member: self.tensor(array) for member, array in inputs.items()}
+        out = tensors[in_place] if in_place else self.tensor(np.zeros(out_shape, out_dtype))
+        for member, tensor in {**tensors, "out": out}.items():
+            ffi.memmove(ffi.addressof(desc, member), tensor._view, ffi.sizeof("vkf_tensor"))
+        for member, value in fields.items():
+            setattr(desc, member, value)
+        self.context._log.check(call(self.context._handle, desc))
+        return out.numpy()
+
+    def move(self, name, x, out_shape, out_dtype):
+        """One of the functions that take two tensors and nothing else."""
+        given, out = self.tensor(x), self.tensor(np.zeros(out_shape, out_dtype))
+        self.context._log.check(function(name)(self.context._handle, given._view, out._view))
+        return out.numpy()
+
+    def split_heads(self, x):
+        b, l, h, d = x.shape
+        return self.move("split_heads", x, (b, h, l, d), x.dtype)
+
+    def merge_heads(self, x):
+        b, h, l, d = x.shape
+        return self.move("merge_heads", x, (b, l, h, d), x.dtype)
+
+    def gemm(self, a, b, c=None, **fields):
+        """Matrices, or stacks of as many."""
+        rows = a.shape[-1] if fields.get("transpose_a") else a.shape[-2]
+        columns = b.shape[-2] if fields.get("transpose_b") else b.shape[-1]
+        shape = (*a.shape[:-2], rows, columns)
+        c = None if c is None else np.broadcast_to(c, shape)
+        fields.setdefault("alpha", 1)
+        return self.call("gemm", shape, a.dtype, {"a": a, "b": b, "c": c}, fields)
+
+    def softmax(self, x, axis=-1):
+        rows = last_axis(x, axis)
+        return np.moveaxis(self.call("softmax", rows.shape, rows.dtype, {"x": rows}, {}), -1, axis)
+
+    def norm(self, x, dim, weight, bias, eps, rms, **options):
+        """Of rows of `dim` elements, whatever the shape."""
+        if eps == 0:
+            raise Missing(MEMBERS["eps_is_exact"])
+        given = {name: array.reshape(-1, dim) for name, array in options.pop("inputs", {}).items()}
+        out = self.call("layer_norm", (x.size // dim, dim), x.dtype,
+                        {"x": x.reshape(-1, dim), "weight": weight, "bias": bias, **given},
+                        {"eps": eps, "rms": rms, **options.pop("fields", {})}, **options)
+        return out.reshape(x.shape)
+
+
+def last_axis(x, axis):
+    return np.ascontiguousarray(np.moveaxis(x, axis, -1))
+
+
+def judge(result, expected):
+    """("right", "") or ("wrong", how far). The bounds are those of the result's type, and shrink with numbers that are
+    all small, as those of a long softmax are."""
+    if result.shape != expected.shape:
+        return "wrong", "the shape is %s, and not %s" % (result.shape, expected.shape)
+    relative, absolute = BOUNDS.get(result.dtype, (0, 0))
+    finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind == "f" else np.zeros(0)
+    absolute *= min(1.0, float(finite.max()) if finite.size else 1.0)
+    if np.allclose(result, expected, relative, absolute, equal_nan=True):
+        return "right", ""
+    return "wrong", "off by %s" % np.nanmax(np.abs(result.astype(np.float64) - expected))
+
+
+def verdict(run, case, seed):
+    """("right", ""), ("wrong", why) or ("missing", what). A case's numbers are drawn by its name."""
+    try:
+        return judge(*case.compute(run, np.random.default_rng([seed, zlib.crc32(case.name.encode())])))
+    except Missing as reason:
+        return "missing", str(reason)
+    except vkformer.Error as error:
+        return "wrong", str(error)
+
+
+def sampled(cases, count, seed):
+    """`count` cases: as many of each operator, as long as it has more."""
+    draw, of_operator = random.Random(seed), collections.defaultdict(list)
+    for case in cases:
+        of_operator[case.operator].append(case)
+    for rest in of_operator.values():
+        draw.shuffle(rest)
+    chosen = []
+    while len(chosen) < count and any(of_operator.values()):
+        chosen += [rest.pop() for rest in of_operator.values() if rest]
+    return chosen[:count]
+
+
+def print_table(counts, wants):
+    print("| operator | cases | right | wrong | wanting |")
+    print("|---|---:|---:|---:|---|")
+    for operator in sorted(counts):
+        c = counts[operator]
+        reasons = ", ".join("%s (%d)" % item for item in wants[operator].most_common())
+        print("| %s | %d | %d | %d | %s |" % (operator, sum(c.values()), c["right"], c["wrong"], reasons))
+
+
+def main(program, title, description, epilog, make_cases):
+    """The program `program`, whose cases `make_cases` gives for the operators that are asked for (None: all).
+    Exit status 1 when a result is wrong, or none is right."""
+    parser = argparse.ArgumentParser(prog=program, description=description, epilog=epilog,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", help="as vkformer.Context takes it (default: the best)")
+    parser.add_argument("--operator", action="append", metavar="NAME", help="these alone; repeatable")
+    parser.add_argument("--case", metavar="TEXT", help="those alone whose names have this text")
+    parser.add_argument("--sample", type=int, metavar="N", help="N of the cases, drawn by the seed (default: all)")
+    parser.add_argument("--seed", type=int, default=20261120, metavar="N", help="of what is drawn (default: %(default)s)")
+    parser.add_argument("--list", action="store_true", help="an object for each case, as a line of JSON")
+    options = parser.parse_args()
+    run = Runner(options.device)
+    cases = [case for case in make_cases(options.operator) if not options.case or options.case in case.name]
+    if options.sample is not None:
+        cases = sampled(cases, options.sample, options.seed)
+    counts, wants = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    for case in cases:
+        what, why = verdict(run, case, options.seed)
+        counts[case.operator][what] += 1
+        if what == "missing":
+            wants[case.operator][why] += 1
+        if options.list:
+            print(json.dumps({"case": case.name, "operator": case.operator, "is": what, "why": why}))
+        elif what == "wrong":
+            print("WRONG: %s, seed %d: %s" % (case.name, options.seed, why), flush=True)
+    total = sum(counts.values(), collections.Counter())
+    if not options.list:
+        print("%s, %s, seed %d" % (title, run.context.device_name, options.seed))
+        print_table(counts, wants)
+        print("%d cannot be said, of %d" % (total["missing"], len(cases)))
+        print("%d passed, %d failed" % (total["right"], total["wrong"]))
+    return 1 if total["wrong"] or not total["right"] else 0
