@@ -134,17 +134,15 @@ def verdict(run, case, seed):
         return "wrong", str(error)
 
 
-def sampled(cases, count, seed):
-    """`count` cases: as many of each operator, as long as it has more."""
+def in_turns(cases, seed):
+    """In an order that the seed draws: one of each operator, and of each that has more another one, over and over."""
     draw, of_operator = random.Random(seed), collections.defaultdict(list)
     for case in cases:
         of_operator[case.operator].append(case)
     for rest in of_operator.values():
         draw.shuffle(rest)
-    chosen = []
-    while len(chosen) < count and any(of_operator.values()):
-        chosen += [rest.pop() for rest in of_operator.values() if rest]
-    return chosen[:count]
+    while any(of_operator.values()):
+        yield from [rest.pop() for rest in of_operator.values() if rest]
 
 
 def print_table(counts, wants):
@@ -164,28 +162,33 @@ def main(program, title, description, epilog, make_cases):
     parser.add_argument("--device", help="as vkformer.Context takes it (default: the best)")
     parser.add_argument("--operator", action="append", metavar="NAME", help="these alone; repeatable")
     parser.add_argument("--case", metavar="TEXT", help="those alone whose names have this text")
-    parser.add_argument("--sample", type=int, metavar="N", help="N of the cases, drawn by the seed (default: all)")
-    parser.add_argument("--seed", type=int, default=20261120, metavar="N", help="of what is drawn (default: %(default)s)")
+    parser.add_argument("--sample", type=int, metavar="N",
+                        help="as many that can be said, drawn by the seed (default: all)")
+    parser.add_argument("--seed", type=int, default=20261120, metavar="N",
+                        help="of what is drawn (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="an object for each case, as a line of JSON")
     options = parser.parse_args()
     run = Runner(options.device)
     cases = [case for case in make_cases(options.operator) if not options.case or options.case in case.name]
-    if options.sample is not None:
-        cases = sampled(cases, options.sample, options.seed)
+    sample = len(cases) if options.sample is None else options.sample
     counts, wants = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
-    for case in cases:
+    total = collections.Counter()
+    for case in in_turns(cases, options.seed):
+        if total["right"] + total["wrong"] >= sample:
+            break
         what, why = verdict(run, case, options.seed)
         counts[case.operator][what] += 1
+        total[what] += 1
         if what == "missing":
             wants[case.operator][why] += 1
         if options.list:
             print(json.dumps({"case": case.name, "operator": case.operator, "is": what, "why": why}))
         elif what == "wrong":
             print("WRONG: %s, seed %d: %s" % (case.name, options.seed, why), flush=True)
-    total = sum(counts.values(), collections.Counter())
     if not options.list:
         print("%s, %s, seed %d" % (title, run.context.device_name, options.seed))
         print_table(counts, wants)
-        print("%d cannot be said, of %d" % (total["missing"], len(cases)))
+        print("%d cannot be said, of %d that were tried, and %d that there are" % (
+            total["missing"], sum(total.values()), len(cases)))
         print("%d passed, %d failed" % (total["right"], total["wrong"]))
     return 1 if total["wrong"] or not total["right"] else 0
