@@ -134,10 +134,10 @@ typedef struct vkf_context_desc {
     const char *variant;
     // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
     // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and not used. Verdicts are kept
-    // through `cache`, see vkf_context_verdicts(). Of one that was slow, or whose test the process did not come back
-    // from, that is a strike: at the next start it is tested again, and with two strikes it is left out until driver or
-    // library are others or nothing better is left, of which the least slow is taken. Times are those of the device's
-    // clock or, where it has none, those beyond an empty submission's, so that a busy device is no strike.
+    // through `cache`, see vkf_context_visit_verdicts(). Of one that was slow, or whose test the process did not come
+    // back from, that is a strike: at the next start it is tested again, and with two strikes it is left out until
+    // driver or library are others or nothing better is left, of which the least slow is taken. Times are those of the
+    // device's clock or, where it has none, those beyond an empty submission's, so that a busy device is no strike.
     // true: variants are trusted untested, but those that are quarantined stay so.
     bool skip_self_test;
     // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to
@@ -145,8 +145,8 @@ typedef struct vkf_context_desc {
     bool tune_on_first_use;
     vkf_precision precision; // 0: full
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
-    bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
-    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings,
+    bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_get_timings()
+    // Count what happens during dispatches, see vkf_context_get_counters(): names of counters, or their beginnings,
     // separated by commas; "all" stands for as many as one run can count. NULL: nothing is counted. If the device has
     // no counters, a warning says so.
     const char *counters;
@@ -238,7 +238,7 @@ typedef struct vkf_device_info {
 // the number is given.
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
                                                            vkf_device_info *out_infos);
-VKF_INLINE void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);
+VKF_INLINE void vkf_context_get_device_info(const vkf_context *context, vkf_device_info *out_info);
 
 // What a VKF_ERROR_TOO_LARGE was about, as numbers.
 typedef struct vkf_limit {
@@ -258,7 +258,7 @@ typedef struct vkf_memory_usage {
     uint64_t peak_bytes[VKF_MAX_MEMORY_HEAPS]; // the most that was in use at once, operators' temporaries included
     uint64_t reserved_bytes[VKF_MAX_MEMORY_HEAPS];
 } vkf_memory_usage;
-VKF_INLINE void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
+VKF_INLINE void vkf_context_get_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
 // Starts peak_bytes anew from what is in use now.
 VKF_API void vkf_context_reset_memory_peak(vkf_context *context);
 
@@ -283,13 +283,13 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *cont
 
 // GPU time of the last operator that was called by itself (vkf_gemm() and its like) in a context with `timestamps`, in
 // nanoseconds, and the name of its main kernel. Negative and NULL while there is none.
-VKF_API double vkf_context_last_op_ns(const vkf_context *context);
-VKF_API const char *vkf_context_last_op_kernel(const vkf_context *context);
+VKF_API double vkf_context_get_last_op_ns(const vkf_context *context);
+VKF_API const char *vkf_context_get_last_op_kernel(const vkf_context *context);
 
 // One line per kernel of the registry: its name, whether this device may use it, and why (not). The callback gets
 // static or call-lifetime strings.
 typedef void (*vkf_kernel_fn)(void *user, const char *kernel, bool usable, const char *why);
-VKF_API void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user);
+VKF_API void vkf_context_visit_kernels(vkf_context *context, vkf_kernel_fn visit, void *user);
 
 // What was found out about a kernel's variant on this device. Strings live as long as the call.
 typedef struct vkf_verdict {
@@ -306,7 +306,7 @@ typedef struct vkf_verdict {
 // Visits all that is known, from the cache or found here. The callback must not call functions of the context.
 // Status INVALID_ARGUMENT.
 typedef void (*vkf_verdict_fn)(void *user, const vkf_verdict *verdict);
-VKF_API VKF_MUST_CHECK vkf_status vkf_context_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user);
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_visit_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user);
 
 // Forgets all verdicts, here and in the cache, so that every variant is tested again before its next use. What exists
 // keeps its kernels, and other contexts keep what they know. Status INVALID_ARGUMENT.

@@ -23,8 +23,8 @@ typedef struct vkf_inspection_desc {
 // A model that cannot be loaded is described as far as that goes: see `supported`. Without weights, as before a
 // download, config.json alone tells. Ownership: the caller's. Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED
 // (of the weights' headers, and of an adapter's directory), OUT_OF_HOST_MEMORY.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_inspection_create(const vkf_inspection_desc *desc,
-                                                           vkf_inspection **out_inspection);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_inspection_load(const vkf_inspection_desc *desc,
+                                                         vkf_inspection **out_inspection);
 VKF_API void vkf_inspection_destroy(vkf_inspection **inspection);
 
 // Strings live as long as the inspection.
@@ -56,19 +56,19 @@ typedef struct vkf_stored_type {
     uint64_t tensor_count, size_bytes;
 } vkf_stored_type;
 // False beyond the last type.
-VKF_INLINE bool vkf_inspection_stored(const vkf_inspection *inspection, uint32_t index, vkf_stored_type *out_type);
+VKF_INLINE bool vkf_inspection_get_stored(const vkf_inspection *inspection, uint32_t index, vkf_stored_type *out_type);
 // The names of tensors that a supported model does not read; NULL beyond the last one.
-VKF_API const char *vkf_inspection_unread(const vkf_inspection *inspection, uint32_t index);
+VKF_API const char *vkf_inspection_get_unread(const vkf_inspection *inspection, uint32_t index);
 // The names of the tensors that a supported model reads, in the model's order; NULL beyond the last one. A tensor of a
 // file that holds several, as of queries, keys and values, comes as often.
-VKF_API const char *vkf_inspection_tensor(const vkf_inspection *inspection, uint32_t index);
-// Reads the names of a classifier's labels from config.json, as vkf_embedder_label() gives them. Statuses: FILE,
+VKF_API const char *vkf_inspection_get_tensor(const vkf_inspection *inspection, uint32_t index);
+// Reads the names of a classifier's labels from config.json, as vkf_embedder_get_label() gives them. Statuses: FILE,
 // FORMAT, OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_inspection_load_labels(vkf_inspection *inspection, uint32_t *out_count);
 // The name of a label that was read; NULL beyond the last one.
-VKF_API const char *vkf_inspection_label(const vkf_inspection *inspection, uint32_t index);
-// The prompts of an ENCODER, as vkf_embedder_prompt() gives them; NULL beyond the last one.
-VKF_API const vkf_embed_prompt *vkf_inspection_prompt(const vkf_inspection *inspection, uint32_t index);
+VKF_API const char *vkf_inspection_get_label(const vkf_inspection *inspection, uint32_t index);
+// The prompts of an ENCODER, as vkf_embedder_get_prompt() gives them; NULL beyond the last one.
+VKF_API const vkf_embed_prompt *vkf_inspection_get_prompt(const vkf_inspection *inspection, uint32_t index);
 // Whether the texts of a supported model become ids: loads the tokenizer, or the vocabulary of the project's own form,
 // and lets it go. Statuses: as vkf_tokenizer_load() and vkf_vocabulary_load(); FORMAT (the model pads with an id that
 // it has no row for).
@@ -101,15 +101,15 @@ typedef struct vkf_module_result {
 } vkf_module_result;
 // `part` and `label` are those of a vkf_probe_output. False: the library has no such dispatch, or the model is not
 // supported.
-VKF_INLINE bool vkf_inspection_module(const vkf_inspection *inspection, const char *part, const char *label,
-                                      vkf_module_result *out_result);
+VKF_INLINE bool vkf_inspection_get_module(const vkf_inspection *inspection, const char *part, const char *label,
+                                          vkf_module_result *out_result);
 
 // The name of the model that the adapter in desc->directory belongs to (base_model_name_or_path), where that directory
 // has no model, and the name is not the path of one: whoever knows where models are finds it, and gives both
-// directories to vkf_model_load(). "" otherwise. *inout_bytes is as in vkf_model_metadata(). out_name may be NULL.
+// directories to vkf_model_load(). "" otherwise. *inout_bytes is as in vkf_model_get_metadata(). out_name may be NULL.
 // Statuses: FILE, FORMAT, UNSUPPORTED, TOO_LARGE, OUT_OF_HOST_MEMORY.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_adapter_base(const vkf_inspection_desc *desc, size_t *inout_bytes,
-                                                      char *out_name);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_read_adapter_base(const vkf_inspection_desc *desc, size_t *inout_bytes,
+                                                           char *out_name);
 
 // A directory with the model of another one, with the weights of linear layers in blocks, or with an adapter merged
 // into them.

@@ -35,8 +35,8 @@ typedef struct vkf_embedder_desc {
 // time.
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id
 // beyond its vocabulary); UNSUPPORTED (the model is no encoder, or has no head).
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
-                                                         vkf_embedder **out_embedder);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_load(vkf_context *context, const vkf_embedder_desc *desc,
+                                                       vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
 // The model's configuration, except that embedding_dim is the length of the embeddings that are returned (see
 // truncate_dim), and truncate_len is the embedder's max_tokens.
@@ -50,10 +50,10 @@ typedef struct vkf_embed_prompt {
 // The prompts of the directory's config_sentence_transformers.json, in the order of their names. "query" and "document"
 // are always there, and empty if the file does not have them. NULL beyond the last one. A prompt lives as long as the
 // embedder.
-VKF_API const vkf_embed_prompt *vkf_embedder_prompt(const vkf_embedder *embedder, uint32_t index);
+VKF_API const vkf_embed_prompt *vkf_embedder_get_prompt(const vkf_embedder *embedder, uint32_t index);
 // The prompt that texts get when a run names none; NULL if the file has no default_prompt_name. An embedder that runs
 // its head has no default.
-VKF_API const vkf_embed_prompt *vkf_embedder_default_prompt(const vkf_embedder *embedder);
+VKF_API const vkf_embed_prompt *vkf_embedder_get_default_prompt(const vkf_embedder *embedder);
 
 // How two embeddings are compared; a larger result means more alike. It is similarity_fn_name of
 // config_sentence_transformers.json, or COSINE.
@@ -64,25 +64,18 @@ typedef enum vkf_similarity {
     VKF_SIMILARITY_MANHATTAN, // minus the sum of their elements' distances
     VKF_SIMILARITY_COUNT
 } vkf_similarity;
-VKF_API vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder);
+VKF_API vkf_similarity vkf_embedder_get_similarity(const vkf_embedder *embedder);
 
 // The embedder's model, for further sessions, generators and embedders, which keep it. The caller does not destroy it.
-VKF_API vkf_model *vkf_embedder_model(vkf_embedder *embedder);
+VKF_API vkf_model *vkf_embedder_get_model(vkf_embedder *embedder);
 // The embedder's tokenizer, which any number of threads may use. It lives as long as the embedder. With a model that
-// wants texts in lower case, it puts them so.
-VKF_API const vkf_tokenizer *vkf_embedder_tokenizer(const vkf_embedder *embedder);
+// wants texts in lower case, it puts them so. Where tokenizer_config.json says clean_up_tokenization_spaces, it takes
+// out blanks before punctuation of what it decodes.
+VKF_API const vkf_tokenizer *vkf_embedder_get_tokenizer(const vkf_embedder *embedder);
 
 // The name of a classifier's label, from config.json's id2label; NULL beyond the last one. It lives as long as the
 // embedder.
-VKF_API const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index);
-
-// The text of a token as it stands in the tokenizer's file; NULL for an id of no token. Lives as long as the embedder.
-VKF_API const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id);
-
-// The text of tokens, as vkf_tokenizer_decode() writes it; blanks before punctuation are taken out where
-// tokenizer_config.json says clean_up_tokenization_spaces. out_text may be NULL, as there. Statuses: as there.
-VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids, uint32_t count,
-                                                      bool skip_special_tokens, size_t *inout_bytes, char *out_text);
+VKF_API const char *vkf_embedder_get_label(const vkf_embedder *embedder, uint32_t index);
 
 // The ids of the tokens that tokenizer_config.json or special_tokens_map.json name, or that have the usual names
 // ("[CLS]" or "<s>", "[MASK]" or "<mask>", and so on); -1 for one that does not exist.

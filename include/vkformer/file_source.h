@@ -39,7 +39,7 @@ typedef struct vkf_file_list {
 
 // Makes a source of files in memory and in descriptors. It refers to `list`, which lives as long as the source is used;
 // nothing is copied, and no descriptor closed. Systems without pread() read none of these.
-VKF_API void vkf_file_list_source(const vkf_file_list *list, vkf_file_source *out_source);
+VKF_API void vkf_file_list_get_source(const vkf_file_list *list, vkf_file_source *out_source);
 
 #ifdef __cplusplus
 }

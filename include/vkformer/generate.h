@@ -44,16 +44,16 @@ typedef struct vkf_generator_desc {
 // time.
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the model pads with an id
 // beyond its vocabulary); UNSUPPORTED (the model has no decoder).
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
-                                                          vkf_generator **out_generator);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_load(vkf_context *context, const vkf_generator_desc *desc,
+                                                        vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
 // The generator's model, for further sessions, generators and embedders, which keep it. The caller does not destroy it.
-VKF_API vkf_model *vkf_generator_model(vkf_generator *generator);
+VKF_API vkf_model *vkf_generator_get_model(vkf_generator *generator);
 // The generator's tokenizer, which any number of threads may use. It lives as long as the generator.
-VKF_API const vkf_tokenizer *vkf_generator_tokenizer(const vkf_generator *generator);
+VKF_API const vkf_tokenizer *vkf_generator_get_tokenizer(const vkf_generator *generator);
 // How many tokens a prompt and its continuation may have together.
-VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
+VKF_API uint32_t vkf_generator_get_max_context(const vkf_generator *generator);
 
 // Called with each new part of the continuation of prompt number `prompt`, in whole characters of UTF-8, as soon as the
 // part is known. Returning false ends the continuation there.

@@ -178,7 +178,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_decoder_layer_plan(vkf_context *context
 VKF_API void vkf_layer_destroy(vkf_layer **layer);
 
 // The tensor behind a port, at maximum sizes; false when the layer has no such port.
-VKF_API bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor);
+VKF_API bool vkf_layer_get_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor);
 
 // Copies the first size_bytes of a port. Statuses: INVALID_ARGUMENT (no such port, too many bytes), DEVICE_LOST,
 // VULKAN.
@@ -186,24 +186,20 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_write(vkf_layer *layer, vkf_port por
                                                   uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint64_t size_bytes);
 
-// Writes the sizes into the parameter and indirect buffers of the layer's frame 0; nothing is recorded or allocated.
-// Its previous run must have ended; if vkf_layer_submit() began that, it is waited for here.
-// Statuses: INVALID_ARGUMENT (a size is 0), TOO_LARGE (beyond the maximum), DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes);
-
-// Sets the sizes, submits the recorded command buffer and waits for it.
+// Sets the sizes of frame 0, submits its recorded command buffer and waits for it.
 // Statuses: as vkf_layer_set_sizes(), and OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes);
 
 // Frames: a layer with frames_in_flight N has N sets of parameters and N command buffers, numbered from 0, so that as
 // many runs may be under way at once, with sizes of their own. Ports and intermediate results are common to them: the
 // runs of a layer follow one another on the device, as they were submitted. vkf_layer_submit() of <vkformer/vulkan.h>
-// begins a run without waiting for it; vkf_layer_set_sizes() and vkf_layer_run() use frame 0.
+// begins a run without waiting for it; vkf_layer_run() uses frame 0, which every layer has.
 #define VKF_MAX_FRAMES_IN_FLIGHT 16u
 
-// As vkf_layer_set_sizes(), for one frame; INVALID_ARGUMENT also if the layer has no such frame.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_frame_sizes(vkf_layer *layer, uint32_t frame,
-                                                            const vkf_layer_sizes *sizes);
+// Writes the sizes into the parameter and indirect buffers of a frame; nothing is recorded or allocated. The frame's
+// previous run must have ended; if vkf_layer_submit() began that, it is waited for here.
+// Statuses: INVALID_ARGUMENT (no such frame; a size is 0), TOO_LARGE (beyond the maximum), DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes);
 
 // Waits until the run that was submitted with this frame has ended; returns at once if there is none. Before that, its
 // ports must not be read or written by the host. vkf_layer_destroy() waits for all frames.
@@ -215,7 +211,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_wait(vkf_layer *layer, uint32_t fram
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_ended(vkf_layer *layer, uint32_t frame, bool *out_ended);
 
 // How often the layer's own command buffers were recorded: each frame's once, at creation, and never again.
-VKF_API uint32_t vkf_layer_record_count(const vkf_layer *layer);
+VKF_API uint32_t vkf_layer_get_record_count(const vkf_layer *layer);
 
 // GPU time of one dispatch of the last run that was waited for, in a context with `timestamps`.
 typedef struct vkf_timing {
@@ -225,8 +221,8 @@ typedef struct vkf_timing {
 } vkf_timing;
 // *inout_count is the capacity on entry and the number of dispatches on return; out_timings == NULL asks for the
 // number. Statuses: UNSUPPORTED (no timestamps), INVALID_ARGUMENT (never run), DEVICE_LOST, VULKAN.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count,
-                                                       vkf_timing *out_timings);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_get_timings(vkf_layer *layer, uint32_t *inout_count,
+                                                           vkf_timing *out_timings);
 
 #ifdef __cplusplus
 }

@@ -24,8 +24,9 @@ typedef struct vkf_roofs {
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user,
                                                        vkf_roofs *out_roofs);
 
-// Single runs, for callers who choose sizes and count repetitions themselves; vkf_context_last_op_ns() has the GPU's
-// time. Tensors are f32; those of copy and read begin at a multiple of 16 bytes and hold a multiple of 4 elements.
+// Single runs, for callers who choose sizes and count repetitions themselves; vkf_context_get_last_op_ns() has the
+// GPU's time. Tensors are f32; those of copy and read begin at a multiple of 16 bytes and hold a multiple of 4
+// elements.
 // Statuses: as vkf_measure_roofs(), and TOO_LARGE.
 
 // out = x, of equal element counts.

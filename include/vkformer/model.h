@@ -335,8 +335,8 @@ VKF_API vkf_model_precision vkf_model_get_precision(const vkf_model *model);
 // written, so the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
 // Statuses: INVALID_ARGUMENT (without a message, where there is no such key), TOO_LARGE (capacity too small),
 // OUT_OF_HOST_MEMORY.
-VKF_API VKF_MUST_CHECK vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *inout_bytes,
-                                                     char *out_text);
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_get_metadata(const vkf_model *model, const char *key, size_t *inout_bytes,
+                                                         char *out_text);
 
 // The kinds of attention whose weights a session can keep; each is a bit.
 typedef enum vkf_attention_kind {
@@ -361,9 +361,9 @@ typedef struct vkf_session_desc {
     vkf_attention_mask target_mask;
     vkf_attention_mask memory_mask;
     vkf_fully_masked fully_masked;
-    // Keep the attention weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs
-    // in steps that write them. On the device they take max_batch * heads * queries * keys floats per layer, with at
-    // most max_source_len queries, or max_prompt_len in a DECODER. The host, where rows are gathered, keeps them for
+    // Keep the attention weights of these kinds, ORed, of every layer: see vkf_session_get_attention(). Attention then
+    // runs in steps that write them. On the device they take max_batch * heads * queries * keys floats per layer, with
+    // at most max_source_len queries, or max_prompt_len in a DECODER. The host, where rows are gathered, keeps them for
     // all positions. 0: none, at no cost. INVALID_ARGUMENT for a kind that the model does not have.
     uint32_t attention_weights;
     // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The
@@ -400,7 +400,7 @@ typedef struct vkf_encode_args {
     // (B), tokens of each row, 1 to S; what stands behind them is padding, which may be any number for an ENCODER.
     // Optional for SEQ2SEQ: with it, pad_id before the length is a token like any other. The last token of a causal
     // ENCODER's sequence is the last that is not pad_id.
-    const int32_t *source_lengths;
+    const uint32_t *source_lengths;
     const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's type; absent: all 0
     const float *source;         // (B, S, d_model), TRANSFORMER
     const void *source_mask;     // as source_mask.kind says: (S, S) or (B * H, S, S)
@@ -572,10 +572,10 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_step(vkf_session *session, cons
 // no such row, or it has fewer tokens).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position);
 // How many tokens a row has; 0 for NULL, and where there is no such row.
-VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
-// The tokens of a row, (vkf_session_position()); NULL where it has none. They are valid until the next call for the
+VKF_API uint32_t vkf_session_get_position(const vkf_session *session, uint32_t row);
+// The tokens of a row, (vkf_session_get_position()); NULL where it has none. They are valid until the next call for the
 // session.
-VKF_API const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row);
+VKF_API const int32_t *vkf_session_get_tokens(const vkf_session *session, uint32_t row);
 
 // ---- runs that nobody waits for
 //
@@ -600,8 +600,8 @@ typedef enum vkf_session_data {
     VKF_SESSION_DATA_COUNT
 } vkf_session_data;
 // The tensor at the session's maximum sizes; false where it has none. Its buffer belongs to the session and lives as
-// long; vkf_buffer_vulkan() tells the VkBuffer. The next run may overwrite it.
-VKF_API bool vkf_session_tensor(const vkf_session *session, vkf_session_data data, vkf_tensor *out_tensor);
+// long; vkf_buffer_get_vulkan() tells the VkBuffer. The next run may overwrite it.
+VKF_API bool vkf_session_get_tensor(const vkf_session *session, vkf_session_data data, vkf_tensor *out_tensor);
 
 // ---- saved caches: DECODER alone
 //
@@ -621,8 +621,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_save_to(vkf_session *session, vkf_
 // The rows become those of the saved cache, and all others empty. After a failure all may be empty. Further statuses:
 // FORMAT (no saved cache, one of another version or model, or a damaged one), TOO_LARGE (it has more rows than the
 // session, or longer ones).
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_load(vkf_session *session, const char *path);
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *user);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_restore(vkf_session *session, const char *path);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_restore_from(vkf_session *session, vkf_read_fn read, void *user);
 
 // The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
 // over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query
@@ -632,13 +632,14 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_load_from(vkf_session *session, vk
 // row sums to 1, or is as fully_masked says. The last token of a generation was never a query.
 // Statuses: INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such layer, row or number of
 // positions in the last run).
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
-                                                        uint32_t row, uint32_t query_len, float *out_weights);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_get_attention(vkf_session *session, vkf_attention_kind kind,
+                                                            uint32_t layer, uint32_t row, uint32_t query_len,
+                                                            float *out_weights);
 // H and S of what that writes. Status INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such
 // number of positions in the last run).
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention_shape(const vkf_session *session, vkf_attention_kind kind,
-                                                              uint32_t query_len, uint32_t *out_heads,
-                                                              uint32_t *out_keys);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_get_attention_shape(const vkf_session *session, vkf_attention_kind kind,
+                                                                  uint32_t query_len, uint32_t *out_heads,
+                                                                  uint32_t *out_keys);
 
 // How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
 // class of runs that came so far. (On GPUs all of a run are recorded into one more, which is not counted here: a device
@@ -646,23 +647,23 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention_shape(const vkf_session 
 // rows (positions of all sequences) are classes of their own, with kernels that suit them, and so are greedy steps;
 // steps are there twice, as two of them are in flight. On processors there is one class. Those of the largest run are
 // made with the session, the others when the first run of a class comes.
-VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
-VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
+VKF_API uint32_t vkf_session_get_record_count(const vkf_session *session);
+VKF_API uint32_t vkf_session_get_command_buffer_count(const vkf_session *session);
 
 // GPU time per part of the last run, in a context with `timestamps`: "encoder.0", "decoder.1", "embed", "head"; kernel
-// is NULL. The protocol is vkf_layer_timings()'s: out_timings == NULL asks for the number.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
-                                                         vkf_timing *out_timings);
+// is NULL. The protocol is vkf_layer_get_timings()'s: out_timings == NULL asks for the number.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_timings(vkf_session *session, uint32_t *inout_count,
+                                                             vkf_timing *out_timings);
 
 // Host time of the session's last submission: the encoder's, a whole decode's, or one token's after greedy and in its
 // progress callback. On the device it took at most wait_ns, which may include the end of the step ahead of it; with
-// `timestamps`, vkf_session_timings() says how long.
+// `timestamps`, vkf_session_get_timings() says how long.
 // Status INVALID_ARGUMENT (never run).
 typedef struct vkf_run_cost {
     double host_ns; // sizes and parameters written, recorded command buffers submitted
     double wait_ns; // from there until the host knew that the device had ended
 } vkf_run_cost;
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
 
 // Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
 typedef struct vkf_vocabulary vkf_vocabulary;

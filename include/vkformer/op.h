@@ -44,8 +44,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_ge
 // The layout in which this device multiplies by a weight (n, k) fastest, according to earlier measurements or else its
 // traits; the call itself measures nothing. Models and layers pack their own weights; this is for callers of
 // vkf_gemm().
-VKF_API vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
-                                        uint32_t n, uint32_t k);
+VKF_API vkf_layout vkf_context_get_preferred_layout(const vkf_context *context, vkf_dtype activations,
+                                                    vkf_dtype weights, uint32_t n, uint32_t k);
 // Copies a weight (n, k) into panels, for vkf_gemm_desc.b with transpose_b, or for a layer. The caller owns the result
 // and destroys it with vkf_tensor_destroy(). `name`, for messages and debuggers, may be NULL.
 VKF_API VKF_MUST_CHECK vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name,

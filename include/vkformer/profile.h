@@ -23,7 +23,7 @@ typedef struct vkf_counter {
 
 // The counters of a context that was made with `counters`: returns their number, and in *out_counters the context's own
 // list of them.
-VKF_API uint32_t vkf_context_counters(const vkf_context *context, const vkf_counter **out_counters);
+VKF_API uint32_t vkf_context_get_counters(const vkf_context *context, const vkf_counter **out_counters);
 
 // Host times come from a monotonic clock with an unspecified beginning.
 typedef struct vkf_submission_profile {
@@ -52,7 +52,7 @@ typedef struct vkf_dispatch_profile {
     // The least that any kernel must do: every element that is read or written counts once, a multiply-add counts as
     // two operations, and attention counts only the keys that a causal mask and a window leave visible.
     double flops, bytes_read, bytes_written;
-    const double *counters; // those of vkf_context_counters(), in its order; NULL: none, or the device did not tell
+    const double *counters; // those of vkf_context_get_counters(), in its order; NULL: none, or the device did not tell
 } vkf_dispatch_profile;
 
 // All pointers are valid during the calls. The thread that runs the layer or session makes the calls after the run has

@@ -38,7 +38,7 @@ typedef struct vkf_buffer vkf_buffer;
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name,
                                                     vkf_buffer **out_buffer);
 VKF_API void vkf_buffer_destroy(vkf_buffer **buffer);
-VKF_API uint64_t vkf_buffer_size(const vkf_buffer *buffer);
+VKF_API uint64_t vkf_buffer_get_size(const vkf_buffer *buffer);
 
 // Copies between host memory and the buffer; returns when the copy is done.
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const void *data,

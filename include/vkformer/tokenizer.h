@@ -41,9 +41,9 @@ typedef struct vkf_text {
     size_t size_bytes;
 } vkf_text;
 
-// The callbacks of a context's descriptor, for what has no context.
 typedef struct vkf_tokenizer_desc {
-    vkf_message_fn message; // NULL: no messages
+    const char *path;       // of a tokenizer.json, or of a directory
+    vkf_message_fn message; // NULL: no messages; these and the allocator are as in a context's descriptor
     void *message_user;
     vkf_severity min_severity; // 0: all messages
     vkf_allocator allocator;
@@ -51,12 +51,11 @@ typedef struct vkf_tokenizer_desc {
 } vkf_tokenizer_desc;
 
 // Reads a tokenizer.json, or from a directory its tokenizer.json, or else Marian's three files, or else the files of
-// older checkpoints. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer never changes, so any
+// older checkpoints. Ownership: the caller owns the tokenizer. A tokenizer never changes, so any
 // number of threads may use it at once; message callback and allocator are then called from all of them.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
 // OUT_OF_HOST_MEMORY, TOO_LARGE.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
-                                                        vkf_tokenizer **out_tokenizer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, vkf_tokenizer **out_tokenizer);
 VKF_API void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer);
 
 // What to do with texts that have too many tokens.
@@ -101,16 +100,17 @@ typedef struct vkf_encoding {
     void *reserved[4];       // private: room for arrays of later versions
 } vkf_encoding;
 
-// The tokens of `text`, followed by those of `pair`; `pair` is NULL for none. `options` may be NULL for defaults.
+// The tokens of `text`, followed by those of `pair`; `pair` may be NULL for none. `options` may be NULL for
+// defaults. An empty second text is there.
 // Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, even after the tokenizer is gone.
 // Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the special
 // tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text has more than
 // 1 GiB; the only sequence that may be cut is too short for it; the file's rules make too much of the text; a regular
 // expression of the file would take too long on this text, or more than 64 MiB), FORMAT (the file has neither a token
 // for a character nor an unknown token), OUT_OF_HOST_MEMORY.
-VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,
-                                                       size_t text_bytes, const char *pair, size_t pair_bytes,
-                                                       const vkf_encode_options *options, vkf_encoding *out_encoding);
+VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const vkf_text *text,
+                                                       const vkf_text *pair, const vkf_encode_options *options,
+                                                       vkf_encoding *out_encoding);
 // Accepts NULL and a zeroed encoding; leaves it zeroed.
 VKF_API void vkf_encoding_free(vkf_encoding *encoding);
 
@@ -129,7 +129,7 @@ VKF_API int32_t vkf_tokenizer_token_to_id(const vkf_tokenizer *tokenizer, const 
 VKF_API const char *vkf_tokenizer_id_to_token(const vkf_tokenizer *tokenizer, int32_t id);
 // One more than the highest id that an encoding or its padding can have, including special tokens that the file adds
 // around texts but does not list in its vocabulary. An embedding table needs this many rows.
-VKF_API uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer);
+VKF_API uint32_t vkf_tokenizer_get_vocab_size(const vkf_tokenizer *tokenizer);
 
 // What the file says about the lengths of batches. The library pads nothing itself.
 typedef struct vkf_tokenizer_info {

@@ -137,12 +137,12 @@ typedef struct vkf_train_batch {
     // B. Of CONTRASTIVE an even number: the first half, and in the same order what belongs to it. 0 where trainers
     // share a step and this one has no part in it.
     uint32_t batch;
-    uint32_t source_len;           // S, SEQ2SEQ and ENCODER
-    const int32_t *source_ids;     // (B, S)
-    const int32_t *source_lengths; // optional, (B): positions from there on are padding
-    const int32_t *source_types;   // optional, (B, S), ENCODER with token_types
-    uint32_t target_len;           // T, SEQ2SEQ and DECODER
-    const int32_t *target_ids;     // (B, T): what the decoder reads, for SEQ2SEQ from bos_id on
+    uint32_t source_len;            // S, SEQ2SEQ and ENCODER
+    const int32_t *source_ids;      // (B, S)
+    const uint32_t *source_lengths; // optional, (B): positions from there on are padding
+    const int32_t *source_types;    // optional, (B, S), ENCODER with token_types
+    uint32_t target_len;            // T, SEQ2SEQ and DECODER
+    const int32_t *target_ids;      // (B, T): what the decoder reads, for SEQ2SEQ from bos_id on
     // What each position is to say next, or ignored_label: (B, T) SEQ2SEQ and DECODER; (B) an ENCODER for sequences,
     // (B, S) one for tokens. Of CONTRASTIVE NULL.
     const int32_t *labels;
@@ -179,7 +179,8 @@ typedef struct vkf_train_parameter {
     uint64_t count;   // elements
     vkf_tensor value; // on the device, f32, in a buffer of the model's or of the adapter's; to be changed between steps
 } vkf_train_parameter;
-VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter);
+VKF_INLINE bool vkf_trainer_get_parameter(const vkf_trainer *trainer, uint32_t index,
+                                          vkf_train_parameter *out_parameter);
 
 typedef struct vkf_trainer_info {
     uint64_t parameter_count; // elements of all parameters, an adapter's among them
@@ -191,8 +192,8 @@ VKF_INLINE void vkf_trainer_get_info(const vkf_trainer *trainer, vkf_trainer_inf
 // The gradient of a batch with respect to the parameter `index`, as a step takes it: `out_gradient` has as many
 // elements as the parameter. For checks: it runs forwards and backwards, and changes nothing. Statuses: as above;
 // INVALID_ARGUMENT for an index beyond the last.
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                          uint32_t index, float *out_gradient);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_compute_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                                  uint32_t index, float *out_gradient);
 
 // Writes a checkpoint: the directory with the model's weights under the names that it was loaded with, its
 // configuration, and what the optimiser knows. A model that came from a directory is written with its tokenizer and the
@@ -213,16 +214,16 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer,
 // checked first: what is refused changes nothing. Only a device or a file that fails behind that leaves a part of the
 // checkpoint. Statuses: FILE, FORMAT (a checkpoint of another model, or a broken one; the message says in what),
 // INVALID_ARGUMENT (of another optimiser or loss), OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory);
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_restore(vkf_trainer *trainer, const char *directory);
 // Steps so far.
-VKF_API uint64_t vkf_trainer_steps(const vkf_trainer *trainer);
+VKF_API uint64_t vkf_trainer_get_steps(const vkf_trainer *trainer);
 
 // A checkpoint has this file, which nothing else has.
 #define VKF_CHECKPOINT_FILE "training.safetensors"
 
 // What a training has come to, as its checkpoints keep it.
 typedef struct vkf_train_progress {
-    uint64_t steps;     // as vkf_trainer_steps()
+    uint64_t steps;     // as vkf_trainer_get_steps()
     uint64_t skipped;   // steps whose gradients were not finite, which `steps` does not count
     uint64_t batches;   // of both
     uint64_t best_step; // as vkf_trainer_set_best() was told; 0: it was not
@@ -230,7 +231,7 @@ typedef struct vkf_train_progress {
 } vkf_train_progress;
 VKF_INLINE void vkf_trainer_get_progress(const vkf_trainer *trainer, vkf_train_progress *out_progress);
 // Keeps which step gave the best model so far, and its loss of held-out examples. The caller looks at these and judges;
-// the trainer only says it in its checkpoints, and vkf_trainer_resume() takes it from one.
+// the trainer only says it in its checkpoints, and vkf_trainer_restore() takes it from one.
 VKF_API void vkf_trainer_set_best(vkf_trainer *trainer, uint64_t step, double loss);
 // The progress of a checkpoint, without its model or a trainer. Statuses: INVALID_ARGUMENT, FILE, FORMAT (the directory
 // is no checkpoint, or a broken one), OUT_OF_HOST_MEMORY.

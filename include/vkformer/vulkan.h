@@ -50,11 +50,11 @@ VKF_API void vkf_device_setup_destroy(vkf_device_setup **setup);
 // The features as a chain of a structure for each extension. All of them are offered. The chain lives as long as the
 // setup and must not be written to. It serves as vkf_external_device.features, too, if all of it was enabled. NULL if
 // `setup` is NULL.
-VKF_API const VkPhysicalDeviceFeatures2 *vkf_required_features(const vkf_device_setup *setup);
+VKF_API const VkPhysicalDeviceFeatures2 *vkf_device_setup_get_features(const vkf_device_setup *setup);
 // The names of the device extensions, which live as long as the setup; *out_count is their number.
-VKF_API const char *const *vkf_required_extensions(const vkf_device_setup *setup, uint32_t *out_count);
+VKF_API const char *const *vkf_device_setup_get_extensions(const vkf_device_setup *setup, uint32_t *out_count);
 // The index of the queue family that suits the library best; UINT32_MAX if `setup` is NULL.
-VKF_API uint32_t vkf_preferred_queue_family(const vkf_device_setup *setup);
+VKF_API uint32_t vkf_device_setup_get_queue_family(const vkf_device_setup *setup);
 
 // Adds to *inout_info what the device should be created with, and takes nothing away:
 // - Feature structures that pNext chains already, VkPhysicalDeviceVulkan11Features and its like included, are written
@@ -62,11 +62,12 @@ VKF_API uint32_t vkf_preferred_queue_family(const vkf_device_setup *setup);
 //   objects.
 // - pEnabledFeatures is replaced by a copy with more switches set, unless the chain has a VkPhysicalDeviceFeatures2.
 // - Names of extensions that are not there yet are appended in a copy of the list.
-// - Queues stay as they are. If there is none, one of vkf_preferred_queue_family() is asked for.
+// - Queues stay as they are. If there is none, one of vkf_device_setup_get_queue_family() is asked for.
 // What *inout_info then points to beside the caller's own lives until the setup is destroyed or fills another one.
 // Statuses: INVALID_ARGUMENT (also if pEnabledFeatures and a VkPhysicalDeviceFeatures2 are both given, which Vulkan
 // forbids), OUT_OF_HOST_MEMORY.
-VKF_API VKF_MUST_CHECK vkf_status vkf_fill_device_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info);
+VKF_API VKF_MUST_CHECK vkf_status vkf_device_setup_fill_create_info(vkf_device_setup *setup,
+                                                                    VkDeviceCreateInfo *inout_info);
 
 // The handles that a context works with.
 typedef struct vkf_vulkan_handles {
@@ -94,13 +95,9 @@ VKF_API void vkf_context_unlock_queue(vkf_context *context);
 // host reads. The layer binds pipelines and descriptor set 0 for compute, with layouts of its own, and writes push
 // constants; the caller must bind its own again afterwards. Bindings for graphics stay. Sizes are those last set with
 // vkf_layer_set_sizes() and may be set again between submissions, not during one. docs/command-buffers.md has an
-// example. Statuses: INVALID_ARGUMENT, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
-
-// The same with the parameters of one of the layer's frames, so that a layer may be recorded several times, for several
-// sizes under way at once (vkf_layer_set_frame_sizes()). INVALID_ARGUMENT also if the layer has no such frame.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame,
-                                                         VkCommandBuffer command_buffer);
+// example. A layer may be recorded once for each of its frames, so that several sizes are under way at once. Statuses:
+// INVALID_ARGUMENT (also: no such frame), VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer);
 
 // A semaphore to wait for, or to signal.
 typedef struct vkf_semaphore_value {
@@ -132,7 +129,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vk
 // ---- a model's runs between the caller's own
 //
 // An encoder's run and a DECODER's step, submitted without waiting or recorded into a command buffer of the caller's.
-// Results stay on the device: see vkf_session_tensor(). Nobody checks whether they are finite. Sessions with
+// Results stay on the device: see vkf_session_get_tensor(). Nobody checks whether they are finite. Sessions with
 // attention_weights are refused, because the host gathers these. A probe is not shown such runs.
 
 typedef struct vkf_session_submit_desc {
@@ -153,9 +150,9 @@ typedef struct vkf_session_submit_desc {
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_encode(vkf_session *session, const vkf_encode_args *args,
                                                                const vkf_session_submit_desc *desc);
 
-// The same for a step of a DECODER, with out_logits NULL. The rows have the tokens at once (vkf_session_position()).
-// Where a row has to run more than its last position (see vkf_session_prefill()), those before it run first, without
-// regard to `waits`, and are waited for.
+// The same for a step of a DECODER, with out_logits NULL. The rows have the tokens at once
+// (vkf_session_get_position()). Where a row has to run more than its last position (see vkf_session_prefill()), those
+// before it run first, without regard to `waits`, and are waited for.
 // Statuses: as vkf_session_step(), and INVALID_ARGUMENT for semaphores as in vkf_layer_submit().
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_step(vkf_session *session, const vkf_step_args *args,
                                                              const vkf_session_submit_desc *desc);
@@ -201,7 +198,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const
 // storage, uniform, uniform texel and indirect buffer, source and destination of transfers, and a shader's device
 // address where the context uses these; its sharing mode is exclusive, to the context's queue family. It lives as long
 // as the buffer.
-VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
+VKF_API void vkf_buffer_get_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
 
 #ifdef __cplusplus
 }

@@ -56,8 +56,8 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its offset is no multiple of its element size";
     else if (tensor->layout == VKF_LAYOUT_PANELS && tensor->offset_bytes % PANELS_ALIGNMENT != 0)
         why = "its offset is no multiple of 16 bytes, as that of panels has to be";
-    else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
-                                bytes > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
+    else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_get_size(tensor->buffer) ||
+                                bytes > vkf_buffer_get_size(tensor->buffer) - tensor->offset_bytes))
         why = "it does not fit its buffer";
     if (!why)
         return VKF_OK;

@@ -3,27 +3,15 @@
 #include "base/sized.h"
 #include "layer/layer.h"
 
-static vkf_status record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer, const char *function)
+vkf_status vkf_layer_record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer)
 {
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, function);
-    if (status != VKF_OK)
-        return status;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
     if (command_buffer == VK_NULL_HANDLE)
-        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the command buffer is null", function);
+        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the command buffer is null", __func__);
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
     return vkf__work_record(&layer->frames[frame].work, command_buffer, false);
-}
-
-vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
-{
-    return record(layer, 0, command_buffer, __func__);
-}
-
-vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer)
-{
-    return record(layer, frame, command_buffer, __func__);
 }
 
 static vkf_status check_semaphores(const vkf__host *host, const vkf_semaphore_value *items, uint32_t count,
@@ -89,7 +77,7 @@ vkf_status vkf_buffer_wrap_sized(vkf_context *context, const vkf_wrapped_buffer_
     return VKF_OK;
 }
 
-void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
+void vkf_buffer_get_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
 {
     if (!buffer || !out_buffer || !out_offset)
         return;

@@ -53,12 +53,12 @@ void vkf_device_setup_destroy(vkf_device_setup **setup)
     *setup = NULL;
 }
 
-const VkPhysicalDeviceFeatures2 *vkf_required_features(const vkf_device_setup *setup)
+const VkPhysicalDeviceFeatures2 *vkf_device_setup_get_features(const vkf_device_setup *setup)
 {
     return setup ? &setup->required.head : NULL;
 }
 
-const char *const *vkf_required_extensions(const vkf_device_setup *setup, uint32_t *out_count)
+const char *const *vkf_device_setup_get_extensions(const vkf_device_setup *setup, uint32_t *out_count)
 {
     if (!setup || !out_count)
         return NULL;
@@ -66,7 +66,7 @@ const char *const *vkf_required_extensions(const vkf_device_setup *setup, uint32
     return setup->device.plan.extensions;
 }
 
-uint32_t vkf_preferred_queue_family(const vkf_device_setup *setup)
+uint32_t vkf_device_setup_get_queue_family(const vkf_device_setup *setup)
 {
     return setup ? setup->device.plan.caps.queue_family_index : UINT32_MAX;
 }
@@ -85,15 +85,17 @@ static vkf_status check_info(const vkf_device_setup *setup, const VkDeviceCreate
     for (const VkBaseInStructure *link = info->pNext; link; link = link->pNext)
         head = head || link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     if (head && info->pEnabledFeatures)
-        return vkf__fail(&setup->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_fill_device_create_info: there are pEnabledFeatures and a VkPhysicalDeviceFeatures2, of "
-                         "which Vulkan allows one");
+        return vkf__fail(
+            &setup->host, VKF_ERROR_INVALID_ARGUMENT,
+            "vkf_device_setup_fill_create_info: there are pEnabledFeatures and a VkPhysicalDeviceFeatures2, of "
+            "which Vulkan allows one");
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
         if (!info->ppEnabledExtensionNames || !info->ppEnabledExtensionNames[i])
-            return vkf__fail(&setup->host, VKF_ERROR_INVALID_ARGUMENT,
-                             "vkf_fill_device_create_info: enabledExtensionCount is %u, but ppEnabledExtensionNames or "
-                             "one of them is NULL",
-                             info->enabledExtensionCount);
+            return vkf__fail(
+                &setup->host, VKF_ERROR_INVALID_ARGUMENT,
+                "vkf_device_setup_fill_create_info: enabledExtensionCount is %u, but ppEnabledExtensionNames or "
+                "one of them is NULL",
+                info->enabledExtensionCount);
     return VKF_OK;
 }
 
@@ -146,7 +148,7 @@ static void fill_features(vkf_device_setup *setup, VkDeviceCreateInfo *info)
     info->pEnabledFeatures = &setup->core;
 }
 
-vkf_status vkf_fill_device_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info)
+vkf_status vkf_device_setup_fill_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info)
 {
     if (!setup || !inout_info)
         return VKF_ERROR_INVALID_ARGUMENT;
@@ -157,7 +159,7 @@ vkf_status vkf_fill_device_create_info(vkf_device_setup *setup, VkDeviceCreateIn
         return VKF_OK;
     setup->queue = (VkDeviceQueueCreateInfo){
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-        .queueFamilyIndex = vkf_preferred_queue_family(setup),
+        .queueFamilyIndex = vkf_device_setup_get_queue_family(setup),
         .queueCount = 1,
         .pQueuePriorities = &setup->priority,
     };

@@ -5,7 +5,7 @@
 #include "observe/kernel_report.h"
 #include "prove/warm_up.h"
 
-void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user)
+void vkf_context_visit_kernels(vkf_context *context, vkf_kernel_fn visit, void *user)
 {
     if (!context || !visit)
         return;

@@ -197,8 +197,8 @@ fail:
     return status;
 }
 
-vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights, uint32_t n,
-                                uint32_t k)
+vkf_layout vkf_context_get_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
+                                            uint32_t n, uint32_t k)
 {
     const vkf_dtype types[] = {activations, weights, activations};
     return context && vkf__wants_panels(context, types, n, k) ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;

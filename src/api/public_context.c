@@ -77,7 +77,7 @@ vkf_status vkf_context_save_cache(vkf_context *context)
     return status != VKF_OK ? status : pipelines;
 }
 
-vkf_status vkf_context_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user)
+vkf_status vkf_context_visit_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user)
 {
     if (!context || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
@@ -105,7 +105,7 @@ vkf_status vkf_enumerate_devices_sized(const vkf_context_desc *desc, size_t desc
     return vkf__enumerate_devices(&full, inout_count, out_infos, info_bytes);
 }
 
-void vkf_context_device_info_sized(const vkf_context *context, vkf_device_info *out_info, size_t info_bytes)
+void vkf_context_get_device_info_sized(const vkf_context *context, vkf_device_info *out_info, size_t info_bytes)
 {
     if (!context || !out_info)
         return;
@@ -125,7 +125,7 @@ bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_lim
     return vkf__give_sized(out_limit, limit_bytes, &limit, sizeof limit);
 }
 
-void vkf_context_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes)
+void vkf_context_get_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes)
 {
     if (!context || !out_usage || vkf__context_is_inherited(context))
         return;
@@ -140,12 +140,12 @@ void vkf_context_reset_memory_peak(vkf_context *context)
         vkf__memory_reset_peak(&context->memory);
 }
 
-double vkf_context_last_op_ns(const vkf_context *context)
+double vkf_context_get_last_op_ns(const vkf_context *context)
 {
     return context ? atomic_load(&context->last_op_ns) : -1;
 }
 
-const char *vkf_context_last_op_kernel(const vkf_context *context)
+const char *vkf_context_get_last_op_kernel(const vkf_context *context)
 {
     return context ? atomic_load(&context->last_op_kernel) : NULL;
 }

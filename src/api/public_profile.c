@@ -16,7 +16,7 @@ vkf_status vkf_context_set_profiler_sized(vkf_context *context, const vkf_profil
     return VKF_OK;
 }
 
-uint32_t vkf_context_counters(const vkf_context *context, const vkf_counter **out_counters)
+uint32_t vkf_context_get_counters(const vkf_context *context, const vkf_counter **out_counters)
 {
     if (!context || !out_counters)
         return 0;

@@ -44,7 +44,7 @@ static bool read_listed(void *user, const char *name, uint64_t offset, void *out
     return true;
 }
 
-void vkf_file_list_source(const vkf_file_list *list, vkf_file_source *out_source)
+void vkf_file_list_get_source(const vkf_file_list *list, vkf_file_source *out_source)
 {
     if (list && out_source)
         *out_source = (vkf_file_source){.size = size_of_listed, .read = read_listed, .user = (void *)(uintptr_t)list};

@@ -275,7 +275,7 @@ void vkf_layer_destroy(vkf_layer **layer)
     vkf__context_drop(context, VKF_MADE_LAYER);
 }
 
-bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor)
+bool vkf_layer_get_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor)
 {
     if (!layer || !out_tensor || (unsigned)port >= VKF_PORT_COUNT || !vkf__present(&layer->ports[port]))
         return false;
@@ -294,7 +294,7 @@ bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tenso
 static vkf_status check_transfer(vkf_layer *layer, vkf_port port, uint64_t size_bytes, vkf_tensor *out_tensor)
 {
     const vkf__host *host = &layer->context->host;
-    if (!vkf_layer_port(layer, port, out_tensor))
+    if (!vkf_layer_get_port(layer, port, out_tensor))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the layer has no port %d", layer->desc.name, (int)port);
     uint64_t capacity = port_count(&layer->desc.ports[port]) * vkf_dtype_size(layer->desc.ports[port].dtype);
     if (size_bytes > capacity)
@@ -353,14 +353,6 @@ vkf_status vkf__layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_laye
     return vkf__work_update(&layer->frames[frame].work, emit, &(emission){layer, sizes});
 }
 
-vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
-{
-    if (!layer || !sizes)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, __func__);
-    return status != VKF_OK ? status : vkf__layer_set_sizes(layer, 0, sizes);
-}
-
 vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     const vkf__submit_semaphores none = {0};
@@ -378,20 +370,20 @@ vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
     return vkf__layer_settle(layer, &layer->frames[0]);
 }
 
-uint32_t vkf_layer_record_count(const vkf_layer *layer)
+uint32_t vkf_layer_get_record_count(const vkf_layer *layer)
 {
     return layer ? layer->record_count : 0;
 }
 
-vkf_status vkf_layer_timings_sized(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings,
-                                   size_t timing_bytes)
+vkf_status vkf_layer_get_timings_sized(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings,
+                                       size_t timing_bytes)
 {
     if (!layer || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, "vkf_layer_timings");
+    vkf_status status = vkf__context_enter(layer->context, "vkf_layer_get_timings");
     if (status != VKF_OK)
         return status;
-    VKF_RETURN_IF_ERROR(vkf__check_sized(&layer->context->host, "vkf_layer_timings", timing_bytes));
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&layer->context->host, "vkf_layer_get_timings", timing_bytes));
     if (!layer->last_run)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no run to time", layer->desc.name);
     vkf__work *work = &layer->last_run->work;

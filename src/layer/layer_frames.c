@@ -40,7 +40,7 @@ vkf_status vkf__layer_submit(vkf_layer *layer, uint32_t index, const vkf_layer_s
     return VKF_OK;
 }
 
-vkf_status vkf_layer_set_frame_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes)
+vkf_status vkf_layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes)
 {
     if (!layer || !sizes)
         return VKF_ERROR_INVALID_ARGUMENT;

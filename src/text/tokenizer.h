@@ -34,6 +34,7 @@ typedef struct vkf__tokenizer {
 struct vkf_tokenizer {
     vkf__host host;
     vkf__tokenizer parts;
+    bool cleans_up; // blanks before punctuation are taken out of decoded texts
 };
 
 // Ownership: vkf_tokenizer_destroy(). Statuses: as vkf__tokenizer_load().

@@ -193,9 +193,9 @@ static vkf_status check_ids(const check *c, const char *name, const int32_t *ids
 static vkf_status check_lengths(const check *c, const vkf_train_batch *batch)
 {
     for (uint32_t i = 0; batch->source_lengths && i < batch->batch; i++)
-        if (batch->source_lengths[i] < 1 || (uint32_t)batch->source_lengths[i] > batch->source_len)
-            return vkf__fail(c->host, VKF_ERROR_INVALID_ARGUMENT, "%s: source_lengths[%u] is %d, and source_len is %u",
-                             c->function, i, (int)batch->source_lengths[i], batch->source_len);
+        if (batch->source_lengths[i] < 1 || batch->source_lengths[i] > batch->source_len)
+            return vkf__fail(c->host, VKF_ERROR_INVALID_ARGUMENT, "%s: source_lengths[%u] is %u, and source_len is %u",
+                             c->function, i, batch->source_lengths[i], batch->source_len);
     return VKF_OK;
 }
 
@@ -299,7 +299,7 @@ static void write_lengths(const vkf_trainer *t, const vkf_train_batch *batch)
 {
     int32_t *lengths = words_at(&t->graph.inputs.source_lengths);
     for (uint32_t i = 0; i < batch->batch; i++)
-        lengths[i] = batch->source_lengths ? batch->source_lengths[i] : (int32_t)batch->source_len;
+        lengths[i] = (int32_t)(batch->source_lengths ? batch->source_lengths[i] : batch->source_len);
 }
 
 static void write_labels(const vkf_trainer *t, const vkf_train_batch *batch, const vkf__graph_sizes *sizes)

@@ -196,7 +196,7 @@ static vkf_status read_gradient(vkf_trainer *t, const vkf__parameter *parameter,
 {
     const float loss = loss_of(t);
     if (!isfinite(loss))
-        return vkf__trainer_find_not_finite(t, "vkf_trainer_gradient");
+        return vkf__trainer_find_not_finite(t, "vkf_trainer_compute_gradient");
     VKF_RETURN_IF_ERROR(vkf_buffer_read(parameter->gradient.buffer, parameter->gradient.offset_bytes, out_gradient,
                                         parameter->gradient.size_bytes));
     for (uint64_t i = 0; i < parameter->gradient.size_bytes / sizeof *out_gradient; i++)
@@ -209,7 +209,7 @@ vkf_status vkf__trainer_gradient(vkf_trainer *t, const vkf_train_batch *batch, c
 {
     const vkf__train_state before = t->state;
     uint64_t labels = 0;
-    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_gradient", batch, 1, NULL, &labels));
+    VKF_RETURN_IF_ERROR(check_batches(t, "vkf_trainer_compute_gradient", batch, 1, NULL, &labels));
     clear_loss(t);
     vkf_status status = run_passes(t, batch, 1, labels, false);
     if (status == VKF_OK)

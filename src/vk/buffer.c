@@ -214,7 +214,7 @@ void vkf__buffer_destroy(vkf_buffer **buffer)
     *buffer = NULL;
 }
 
-uint64_t vkf_buffer_size(const vkf_buffer *buffer)
+uint64_t vkf_buffer_get_size(const vkf_buffer *buffer)
 {
     return buffer ? buffer->size_bytes : 0;
 }

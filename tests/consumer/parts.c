@@ -34,7 +34,8 @@ static void expect_nothing(void)
     vkf_model_destroy(&model);
     vkf_encoding_free(&encoding);
     vkf_embedder_get_special_tokens(NULL, &tokens);
-    if (tokens.pad_id != 0 || vkf_tokenizer_token_to_id(NULL, "a") != -1 || vkf_embedder_token(NULL, 0) != NULL) {
+    if (tokens.pad_id != 0 || vkf_tokenizer_token_to_id(NULL, "a") != -1 ||
+        vkf_tokenizer_id_to_token(NULL, 0) != NULL) {
         printf("FAIL a function of a part that is not there gave something\n");
         exit(EXIT_FAILURE);
     }
@@ -76,7 +77,8 @@ int main(void)
         printf("FAIL vkf_has_part() does not tell what this library has\n");
         return EXIT_FAILURE;
     }
-    expect("a tokenizer", vkf_tokenizer_load(&(vkf_tokenizer_desc){.message = keep_message}, "x.json", &tokenizer),
+    expect("a tokenizer",
+           vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = "x.json", .message = keep_message}, &tokenizer),
            "vkf_tokenizer_load: this library was built without its part text");
     expect("a description",
            vkf_device_description_create(&(vkf_device_description_desc){.message = keep_message}, &description),
@@ -87,10 +89,10 @@ int main(void)
         return EXIT_FAILURE;
     }
     expect("a model", vkf_model_load(context, &(vkf_model_desc){.directory = "x"}, &model), "without its part models");
-    expect("a generator", vkf_generator_create(context, &(vkf_generator_desc){.directory = "x"}, &generator),
+    expect("a generator", vkf_generator_load(context, &(vkf_generator_desc){.directory = "x"}, &generator),
            "without its part text");
     expect("a kernel", multiply_bf16(context), "this build of the library leaves kernels out (VKF_KERNELS)");
-    vkf_context_kernels(context, find_left_out, &left_out);
+    vkf_context_visit_kernels(context, find_left_out, &left_out);
     vkf_context_destroy(&context);
     if (left_out == 0)
         printf("FAIL no kernel of the registry is told to be left out\n");

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < WAYS * PARTS; i++)
         all.us[i / PARTS][i % PARTS] = values + (size_t)i * all.capacity;
-    vkf_context_device_info(gpu.context, &info);
+    vkf_context_get_device_info(gpu.context, &info);
     printf("%s, %s %s; %u decoder layers of width %u\n", info.name, info.driver_name, info.driver_info, layers,
            d_model);
     gpu.context->device.plan.caps.traits.runs_ahead = true;

@@ -38,7 +38,7 @@ static void assert_refused(vkf_context_desc desc, vkf_status expected, const cha
 static vkf_device_info info_of(vkf_test_gpu *gpu)
 {
     vkf_device_info info;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     return info;
 }
 
@@ -196,14 +196,14 @@ static void test_kernels_are_listed(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     listing l = {0};
-    vkf_context_kernels(gpu->context, visit, &l);
+    vkf_context_visit_kernels(gpu->context, visit, &l);
     assert_int_equal(l.kernels, vkf__kernel_count());
     assert_int_equal(l.without_reason, 0);
     assert_true(l.gemm && l.usable > 0);
     if (!info_of(gpu).storage_16bit)
         assert_true(l.usable < l.kernels);
-    vkf_context_kernels(NULL, visit, &l);
-    vkf_context_kernels(gpu->context, NULL, &l);
+    vkf_context_visit_kernels(NULL, visit, &l);
+    vkf_context_visit_kernels(gpu->context, NULL, &l);
     assert_int_equal(l.kernels, vkf__kernel_count());
 }
 
@@ -291,7 +291,7 @@ static void test_null_arguments_of_memory(void **state)
     REFUSED(vkf_tensor_create(context, VKF_DTYPE_COUNT, 1, shape, "x", &tensor));
     REFUSED(vkf_tensor_write(NULL, &byte, 1));
     REFUSED(vkf_tensor_read(&tensor, &byte, 1));
-    assert_int_equal(vkf_buffer_size(NULL), 0);
+    assert_int_equal(vkf_buffer_get_size(NULL), 0);
     vkf_context_destroy(NULL);
     vkf_buffer_destroy(NULL);
     vkf_buffer_destroy(&buffer);
@@ -331,11 +331,11 @@ static void test_null_arguments_of_layers(void **state)
 #undef REFUSED_MAKERS
     REFUSED(vkf_layer_write(NULL, VKF_PORT_QUERY, &byte, 1));
     REFUSED(vkf_layer_read(NULL, VKF_PORT_QUERY, &byte, 1));
-    REFUSED(vkf_layer_set_sizes(NULL, &sizes));
+    REFUSED(vkf_layer_set_sizes(NULL, 0, &sizes));
     REFUSED(vkf_layer_run(NULL, &sizes));
-    REFUSED(vkf_layer_timings(NULL, &count, NULL));
-    assert_false(vkf_layer_port(NULL, VKF_PORT_QUERY, &tensor));
-    assert_int_equal(vkf_layer_record_count(NULL), 0);
+    REFUSED(vkf_layer_get_timings(NULL, &count, NULL));
+    assert_false(vkf_layer_get_port(NULL, VKF_PORT_QUERY, &tensor));
+    assert_int_equal(vkf_layer_get_record_count(NULL), 0);
     vkf_layer_destroy(NULL);
     vkf_layer_destroy(&layer);
     assert_null(layer);
@@ -382,7 +382,7 @@ static void test_null_arguments_of_operators_and_models(void **state)
     REFUSED(vkf_session_encode(NULL, NULL));
     REFUSED(vkf_session_decode(NULL, NULL));
     REFUSED(vkf_session_greedy(NULL, NULL));
-    REFUSED(vkf_session_timings(NULL, &count, NULL));
+    REFUSED(vkf_session_get_timings(NULL, &count, NULL));
     REFUSED(vkf_vocabulary_load(NULL, "x", &vocabulary));
     vkf_model_destroy(NULL);
     vkf_model_destroy(&model);

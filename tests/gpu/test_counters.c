@@ -50,7 +50,7 @@ static vkf_test_gpu *open_context(void **state, vkf_context_desc desc)
 static uint32_t find_counter(vkf_test_gpu *gpu, const char *name)
 {
     const vkf_counter *counters;
-    uint32_t count = vkf_context_counters(gpu->context, &counters);
+    uint32_t count = vkf_context_get_counters(gpu->context, &counters);
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(counters[i].name, name) == 0)
             return i;
@@ -65,7 +65,7 @@ static void run_layer(vkf_test_gpu *gpu, told *first, told *last)
     sample_data data;
     vkf_layer *layer = NULL;
     const vkf_profiler profilers[] = {{take_submission, take_dispatch, first}, {take_submission, take_dispatch, last}};
-    first->count = last->count = vkf_context_counters(gpu->context, &counters);
+    first->count = last->count = vkf_context_get_counters(gpu->context, &counters);
     assert_true(first->count <= MAX_COUNTERS);
     sample_weights_create(gpu, &weights);
     sample_data_create(&gpu->random, sizes, &data);
@@ -125,8 +125,8 @@ static void test_nothing_is_counted_unasked(void **state)
     vkf_test_gpu *gpu = open_context(state, (vkf_context_desc){.timestamps = true});
     const vkf_counter *counters;
     told first = {0}, last = {0};
-    assert_int_equal(vkf_context_counters(gpu->context, &counters), 0);
-    assert_int_equal(vkf_context_counters(NULL, &counters), 0);
+    assert_int_equal(vkf_context_get_counters(gpu->context, &counters), 0);
+    assert_int_equal(vkf_context_get_counters(NULL, &counters), 0);
     run_layer(gpu, &first, &last);
     assert_nothing_counted(&first);
 }
@@ -163,7 +163,7 @@ static void test_performance_queries_by_name(void **state)
     fake_counters_lockable(true);
     vkf_test_gpu *gpu = open_context(
         state, (vkf_context_desc){.counters = "none such,Bu", .get_instance_proc_addr = fake_counters_get_proc});
-    uint32_t count = vkf_context_counters(gpu->context, &counters);
+    uint32_t count = vkf_context_get_counters(gpu->context, &counters);
     // The profile may mask them, and the device may not reset queries from the host.
     assert_int_equal(count, gpu->context->device.plan.enabled.performance_queries);
     if (count == 0)

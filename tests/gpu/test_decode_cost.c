@@ -54,7 +54,7 @@ static void assert_step(const decode_state *s, uint32_t position)
 static void assert_cost(const vkf_session *session)
 {
     vkf_run_cost cost = {-1, -1};
-    assert_int_equal(vkf_session_run_cost(session, &cost), VKF_OK);
+    assert_int_equal(vkf_session_get_run_cost(session, &cost), VKF_OK);
     assert_true(cost.host_ns > 0 && cost.host_ns < 1e10);
     assert_true(cost.wait_ns >= 0 && cost.wait_ns < 1e11);
 }
@@ -116,7 +116,7 @@ static void check_steps(bool discrete, bool attention_weights)
     vkf_model *model = NULL;
     vkf_run_cost cost;
     vkf_device_info info;
-    vkf_context_device_info(s.gpu.context, &info);
+    vkf_context_get_device_info(s.gpu.context, &info);
     // Weights of attention are handed to the host after every step. Where it cannot see the device's memory, each
     // decoder layer's go through copies, of two kinds.
     s.submits = attention_weights && !info.unified_memory ? 1 + 2 * LAYERS : 1;
@@ -124,7 +124,7 @@ static void check_steps(bool discrete, bool attention_weights)
     s.ahead = traits->runs_ahead && !attention_weights;
     assert_int_equal(vkf_model_load(s.gpu.context, &model_desc, &model), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &s.session), VKF_OK);
-    assert_int_equal(vkf_session_run_cost(s.session, &cost), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_session_get_run_cost(s.session, &cost), VKF_ERROR_INVALID_ARGUMENT);
     for (int run = 0; run < 3; run++) {
         s.counts = run > 0 || !traits->rows_by_class;
         assert_int_equal(vkf_session_greedy(s.session, &args), VKF_OK);
@@ -165,7 +165,7 @@ static void test_session_run_cost_without_arguments(void **state)
 {
     (void)state;
     vkf_run_cost cost;
-    assert_int_equal(vkf_session_run_cost(NULL, &cost), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_session_get_run_cost(NULL, &cost), VKF_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)

@@ -69,7 +69,7 @@ static void test_opaque_fd_is_one_memory_in_two_contexts(void **state)
     vkf_exported_memory memory = {.fd = -1};
     float values[COUNT] = {0}, read[COUNT];
     assert_int_equal(vkf_buffer_create_exportable(gpu->context, VKF_MEMORY_OPAQUE_FD, BYTES, "shared", &here), VKF_OK);
-    assert_int_equal(vkf_buffer_size(here), BYTES);
+    assert_int_equal(vkf_buffer_get_size(here), BYTES);
     assert_int_equal(vkf_buffer_write(here, 0, values, sizeof values), VKF_OK);
     assert_int_equal(vkf_buffer_export(here, &memory), VKF_OK);
     assert_true(memory.fd >= 0 && memory.buffer_bytes >= BYTES && memory.memory_bytes >= memory.buffer_bytes);
@@ -100,7 +100,7 @@ static void test_host_pointer_is_computed_on(void **state)
     vkf_memory_usage before, after;
     assert_non_null(memory);
     memset(memory, 0, PAGE);
-    vkf_context_memory_usage(gpu->context, &before);
+    vkf_context_get_memory_usage(gpu->context, &before);
     vkf_status status = vkf_buffer_import(gpu->context, &from, &buffer);
     if (status == VKF_ERROR_UNSUPPORTED) {
         free(memory);
@@ -114,7 +114,7 @@ static void test_host_pointer_is_computed_on(void **state)
         expected[i] = 1.0f / COUNT;
     assert_close(memory + 1024, expected, COUNT, 1e-6, 1e-6, vkf_test_label(gpu, "in the host's memory"));
     vkf_buffer_destroy(&buffer);
-    vkf_context_memory_usage(gpu->context, &after);
+    vkf_context_get_memory_usage(gpu->context, &after);
     assert_memory_equal(before.used_bytes, after.used_bytes, sizeof before.used_bytes);
     memory[0] = 1; // it is still there
     free(memory);

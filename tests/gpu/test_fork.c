@@ -47,7 +47,8 @@ static void make(vkf_test_gpu *gpu, inheritance *out)
     embedder.directory = vkf_test_pretrained("bert");
     out->embedder = vkf_test_make_embedder(gpu, &embedder);
     assert_int_equal(vkf_vocabulary_load(gpu->context, demo, &out->vocabulary), VKF_OK);
-    assert_int_equal(vkf_tokenizer_load(NULL, vkf_test_pretrained("llama"), &out->tokenizer), VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = vkf_test_pretrained("llama")}, &out->tokenizer),
+                     VKF_OK);
 }
 
 static void give_up(inheritance *it)
@@ -104,7 +105,7 @@ static vkf_status embed(vkf_embedder *embedder)
 static vkf_status count_tokens(const vkf_tokenizer *tokenizer)
 {
     vkf_encoding encoding = {0};
-    vkf_status status = vkf_tokenizer_encode(tokenizer, text.bytes, text.size_bytes, NULL, 0, NULL, &encoding);
+    vkf_status status = vkf_tokenizer_encode(tokenizer, &text, NULL, NULL, &encoding);
     if (status == VKF_OK && encoding.count == 0)
         status = VKF_ERROR_FORMAT;
     vkf_encoding_free(&encoding);
@@ -255,7 +256,7 @@ static int begin_anew(inheritance *it)
     vkf_context *context = NULL;
     vkf_device_info info;
     vkf_tensor x, out;
-    vkf_context_device_info(it->gpu->context, &info);
+    vkf_context_get_device_info(it->gpu->context, &info);
     if (vkf_context_create(&desc, &context) != VKF_OK)
         return driver_gives_device(info.name) ? 1 : DRIVER_REFUSES;
     if (vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x) != VKF_OK ||

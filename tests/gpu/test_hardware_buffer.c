@@ -167,7 +167,7 @@ static void test_hardware_buffer_is_imported(void **state)
     assert_true(driver.dedicated == driver.made && driver.made != VK_NULL_HANDLE);
     assert_int_equal(driver.maps, 0);
     assert_null(buffer->allocation.mapped);
-    assert_int_equal(vkf_buffer_size(buffer), BYTES);
+    assert_int_equal(vkf_buffer_get_size(buffer), BYTES);
     assert_int_equal(vkf_buffer_write(buffer, 4096, values, sizeof values), VKF_OK);
     const vkf_tensor row = {
         .buffer = buffer, .offset_bytes = 4096, .dtype = VKF_DTYPE_F32, .rank = 2, .shape = {1, COUNT}};

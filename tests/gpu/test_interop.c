@@ -55,8 +55,8 @@ static VkBuffer port_buffer(vkf_layer *layer, vkf_port port, VkDeviceSize *out_o
     vkf_tensor tensor;
     VkBuffer handle = VK_NULL_HANDLE;
     VkDeviceSize begin = 0;
-    assert_true(vkf_layer_port(layer, port, &tensor));
-    vkf_buffer_vulkan(tensor.buffer, &handle, &begin);
+    assert_true(vkf_layer_get_port(layer, port, &tensor));
+    vkf_buffer_get_vulkan(tensor.buffer, &handle, &begin);
     *out_offset = begin + tensor.offset_bytes;
     return handle;
 }
@@ -80,7 +80,7 @@ static void test_layer_between_own_work(void **state)
         VkBuffer output = port_buffer(recorded, VKF_PORT_OUTPUT, &output_offset);
         VkCommandBuffer commands = program_begin(p);
         record_scale(p, commands, &params, in.handle, query, (uint32_t)query_offset, (uint32_t)count, 2);
-        assert_int_equal(vkf_layer_record(recorded, commands), VKF_OK);
+        assert_int_equal(vkf_layer_record(recorded, 0, commands), VKF_OK);
         const VkBufferCopy region = {output_offset, 0, count * sizeof(float)};
         p->vk.vkCmdCopyBuffer(commands, output, out.handle, 1, &region);
         program_barrier(p, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -94,7 +94,7 @@ static void test_layer_between_own_work(void **state)
                 in.mapped[i] = data.query[i];
                 data.query[i] *= 2;
             }
-            assert_int_equal(vkf_layer_set_sizes(recorded, &runs[r]), VKF_OK);
+            assert_int_equal(vkf_layer_set_sizes(recorded, 0, &runs[r]), VKF_OK);
             program_submit(p, commands);
             assert_int_equal(sample_layer_run(own, kind, &data), VKF_OK);
             assert_close(out.mapped, data.out, sample_data_outputs(&data), 0, 0,
@@ -126,7 +126,7 @@ static void test_layer_after_fill_and_before_copy(void **state)
     VkBuffer output = port_buffer(layer, VKF_PORT_OUTPUT, &output_offset);
     VkCommandBuffer commands = program_begin(p);
     p->vk.vkCmdFillBuffer(commands, query, query_offset, count * sizeof(float), word);
-    assert_int_equal(vkf_layer_record(layer, commands), VKF_OK);
+    assert_int_equal(vkf_layer_record(layer, 0, commands), VKF_OK);
     const VkBufferCopy region = {output_offset, 0, count * sizeof(float)};
     p->vk.vkCmdCopyBuffer(commands, output, out.handle, 1, &region);
     program_barrier(p, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -152,7 +152,7 @@ static void test_layers_in_one_command_buffer(void **state)
     sample_data data;
     assert_int_equal(sample_layer_create(p->gpu.context, SAMPLE_ENCODER, &p->weights, max_sizes, &first), VKF_OK);
     assert_int_equal(sample_layer_create(p->gpu.context, SAMPLE_FEED_FORWARD, &p->weights, max_sizes, &alone), VKF_OK);
-    assert_true(vkf_layer_port(first, VKF_PORT_OUTPUT, &between));
+    assert_true(vkf_layer_get_port(first, VKF_PORT_OUTPUT, &between));
     vkf_feed_forward_desc desc = {.d_model = SAMPLE_DIM,
                                   .dim_feedforward = SAMPLE_HIDDEN,
                                   .activation = VKF_ACTIVATION_RELU,
@@ -161,8 +161,8 @@ static void test_layers_in_one_command_buffer(void **state)
     desc.ports[VKF_PORT_QUERY] = between;
     assert_int_equal(vkf_feed_forward_create(p->gpu.context, &desc, &second), VKF_OK);
     VkCommandBuffer commands = program_begin(p);
-    assert_int_equal(vkf_layer_record(first, commands), VKF_OK);
-    assert_int_equal(vkf_layer_record(second, commands), VKF_OK);
+    assert_int_equal(vkf_layer_record(first, 0, commands), VKF_OK);
+    assert_int_equal(vkf_layer_record(second, 0, commands), VKF_OK);
     assert_int_equal(p->vk.vkEndCommandBuffer(commands), VK_SUCCESS);
     sample_data_create(&p->gpu.random, max_sizes, &data);
     size_t count = sample_data_outputs(&data);
@@ -200,8 +200,8 @@ static void test_layer_record_null_is_refused(void **state)
     program *p = program_of(state);
     vkf_layer *layer = NULL;
     assert_int_equal(sample_layer_create(p->gpu.context, SAMPLE_ENCODER, &p->weights, max_sizes, &layer), VKF_OK);
-    assert_int_equal(vkf_layer_record(layer, VK_NULL_HANDLE), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_layer_record(NULL, VK_NULL_HANDLE), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_layer_record(layer, 0, VK_NULL_HANDLE), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_layer_record(NULL, 0, VK_NULL_HANDLE), VKF_ERROR_INVALID_ARGUMENT);
     vkf_layer_destroy(&layer);
 }
 

@@ -61,7 +61,7 @@ static char *mapped(const room *r, const vkf_tensor *tensor)
 {
     VkBuffer handle = VK_NULL_HANDLE;
     VkDeviceSize begin = 0;
-    vkf_buffer_vulkan(tensor->buffer, &handle, &begin);
+    vkf_buffer_get_vulkan(tensor->buffer, &handle, &begin);
     assert_true(handle == r->own.handle);
     return (char *)r->own.mapped + begin + tensor->offset_bytes;
 }
@@ -136,7 +136,7 @@ static void check_layer(program *p, sample_kind kind, VkBufferUsageFlags usage, 
     assert_int_equal(sample_layer_create(p->gpu.context, kind, &p->weights, max_sizes, &own), VKF_OK);
     for (vkf_port port = 0; port < VKF_PORT_COUNT; port++) {
         vkf_tensor tensor;
-        if (vkf_layer_port(own, port, &tensor))
+        if (vkf_layer_get_port(own, port, &tensor))
             options.ports[port] = move_in(&ports, &tensor);
     }
     assert_int_equal(sample_layer_create_with(p->gpu.context, kind, moved, max_sizes, &options, &wrapped), VKF_OK);
@@ -213,7 +213,7 @@ static void check_product(program *p, VkBufferUsageFlags usage, bool panels)
             expected[i] += a[i / N * K + k] * b[i % N * K + k];
     }
     assert_int_equal(vkf_buffer_wrap(p->gpu.context, &desc, &wrapped), VKF_OK);
-    assert_int_equal(vkf_buffer_size(wrapped), desc.size_bytes);
+    assert_int_equal(vkf_buffer_get_size(wrapped), desc.size_bytes);
     const vkf_tensor rows = tensor_in(wrapped, B, N, K);
     vkf_tensor weight = panels ? tensor_in(wrapped, PANELS, N, K) : rows;
     if (panels) {
@@ -254,9 +254,9 @@ static void test_wrapped_buffers_are_read_by_address(void **state)
         skip();
     }
     check_product(p, STORAGE, true);
-    assert_null(strstr(vkf_context_last_op_kernel(p->gpu.context), "address"));
+    assert_null(strstr(vkf_context_get_last_op_kernel(p->gpu.context), "address"));
     check_product(p, STORAGE | ADDRESS, true);
-    assert_non_null(strstr(vkf_context_last_op_kernel(p->gpu.context), "address"));
+    assert_non_null(strstr(vkf_context_get_last_op_kernel(p->gpu.context), "address"));
 }
 
 // Two wrapped buffers of one VkBuffer overlap where their ranges do.
@@ -315,9 +315,9 @@ static void test_wrapped_buffers_are_read_and_written(void **state)
     vkf_wrapped_buffer_desc desc = {open.handle, 32, 64, STORAGE | TRANSFER};
     vkf_buffer *buffer = NULL;
     vkf_memory_usage before, after;
-    vkf_context_memory_usage(p->gpu.context, &before);
+    vkf_context_get_memory_usage(p->gpu.context, &before);
     assert_int_equal(vkf_buffer_wrap(p->gpu.context, &desc, &buffer), VKF_OK);
-    vkf_context_memory_usage(p->gpu.context, &after);
+    vkf_context_get_memory_usage(p->gpu.context, &after);
     assert_memory_equal(before.used_bytes, after.used_bytes, sizeof before.used_bytes);
     assert_int_equal(vkf_buffer_write(buffer, 16, values, sizeof values), VKF_OK);
     assert_memory_equal(open.mapped + 12, values, sizeof values);

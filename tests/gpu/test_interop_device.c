@@ -11,7 +11,7 @@
 
 enum { MAX_LINES = 1024 };
 
-// What vkf_context_kernels() says.
+// What vkf_context_visit_kernels() says.
 typedef struct kernel_lines {
     char *lines[MAX_LINES];
     size_t count, usable;
@@ -30,7 +30,7 @@ static void note_kernel(void *user, const char *kernel, bool usable, const char 
 static kernel_lines lines_of(vkf_context *context)
 {
     kernel_lines lines = {0};
-    vkf_context_kernels(context, note_kernel, &lines);
+    vkf_context_visit_kernels(context, note_kernel, &lines);
     return lines;
 }
 
@@ -157,14 +157,14 @@ static void test_setup_without_queues_asks_for_one(void **state)
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
     uint32_t count = 0;
     assert_int_equal(vkf_device_setup_create(&p->desc, &setup), VKF_OK);
-    assert_int_equal(vkf_fill_device_create_info(setup, &info), VKF_OK);
+    assert_int_equal(vkf_device_setup_fill_create_info(setup, &info), VKF_OK);
     assert_int_equal(info.queueCreateInfoCount, 1);
-    assert_int_equal(info.pQueueCreateInfos->queueFamilyIndex, vkf_preferred_queue_family(setup));
-    const char *const *names = vkf_required_extensions(setup, &count);
+    assert_int_equal(info.pQueueCreateInfos->queueFamilyIndex, vkf_device_setup_get_queue_family(setup));
+    const char *const *names = vkf_device_setup_get_extensions(setup, &count);
     assert_int_equal(info.enabledExtensionCount, count);
     // Filled again, it has nothing twice, and nothing less.
     const size_t structures = chain_length(info.pNext);
-    assert_int_equal(vkf_fill_device_create_info(setup, &info), VKF_OK);
+    assert_int_equal(vkf_device_setup_fill_create_info(setup, &info), VKF_OK);
     assert_int_equal(info.enabledExtensionCount, count);
     assert_int_equal(info.queueCreateInfoCount, 1);
     assert_int_equal(chain_length(info.pNext), structures);
@@ -185,8 +185,8 @@ static void test_setup_unusable_is_refused(void **state)
     desc.external = NULL;
     assert_int_equal(vkf_device_setup_create(&desc, &setup), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_device_setup_create(&p->desc, &setup), VKF_OK);
-    assert_int_equal(vkf_fill_device_create_info(setup, &both), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_fill_device_create_info(setup, &nameless), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_device_setup_fill_create_info(setup, &both), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_device_setup_fill_create_info(setup, &nameless), VKF_ERROR_INVALID_ARGUMENT);
     vkf_device_setup_destroy(&setup);
 }
 

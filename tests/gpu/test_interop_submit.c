@@ -22,8 +22,8 @@ static VkCommandBuffer record_keeping(program *p, vkf_layer *layer, const own_bu
     VkBufferCopy region = {.size = OUTPUTS * sizeof(float)};
     VkBuffer output = VK_NULL_HANDLE;
     vkf_tensor tensor;
-    assert_true(vkf_layer_port(layer, VKF_PORT_OUTPUT, &tensor));
-    vkf_buffer_vulkan(tensor.buffer, &output, &region.srcOffset);
+    assert_true(vkf_layer_get_port(layer, VKF_PORT_OUTPUT, &tensor));
+    vkf_buffer_get_vulkan(tensor.buffer, &output, &region.srcOffset);
     region.srcOffset += tensor.offset_bytes;
     p->vk.vkCmdCopyBuffer(commands, output, kept->handle, 1, &region);
     program_barrier(p, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -98,9 +98,9 @@ static void test_frames_have_sizes_of_their_own(void **state)
     program *p = program_of(state);
     for (sample_kind kind = 0; kind < SAMPLE_KINDS; kind++) {
         vkf_layer *layer = create_layer(p, kind, FRAMES);
-        assert_int_equal(vkf_layer_record_count(layer), FRAMES);
+        assert_int_equal(vkf_layer_get_record_count(layer), FRAMES);
         check_frames(p, kind, layer);
-        assert_int_equal(vkf_layer_record_count(layer), FRAMES);
+        assert_int_equal(vkf_layer_get_record_count(layer), FRAMES);
         vkf_layer_destroy(&layer);
     }
 }
@@ -139,8 +139,8 @@ static void test_submit_between_binary_semaphores(void **state)
     VkBuffer query = VK_NULL_HANDLE;
     VkDeviceSize begin = 0;
     vkf_tensor tensor;
-    assert_true(vkf_layer_port(layer, VKF_PORT_QUERY, &tensor));
-    vkf_buffer_vulkan(tensor.buffer, &query, &begin);
+    assert_true(vkf_layer_get_port(layer, VKF_PORT_QUERY, &tensor));
+    vkf_buffer_get_vulkan(tensor.buffer, &query, &begin);
     p->vk.vkCmdFillBuffer(fill, query, begin + tensor.offset_bytes, sizeof expected, 0x3f000000); // 0.5
     assert_int_equal(p->vk.vkEndCommandBuffer(fill), VK_SUCCESS);
     VkCommandBuffer keep = record_keeping(p, layer, &kept);
@@ -173,11 +173,11 @@ static void test_frames_are_recorded_with_sizes_of_their_own(void **state)
         kept[i] = program_buffer(p, sizeof expected[i], USAGE);
         keep[i] = record_keeping(p, layer, &kept[i]);
         commands[i] = program_begin(p);
-        assert_int_equal(vkf_layer_record_frame(layer, i, commands[i]), VKF_OK);
+        assert_int_equal(vkf_layer_record(layer, i, commands[i]), VKF_OK);
         assert_int_equal(p->vk.vkEndCommandBuffer(commands[i]), VK_SUCCESS);
     }
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(vkf_layer_set_frame_sizes(layer, i, &frame_sizes[i]), VKF_OK);
+        assert_int_equal(vkf_layer_set_sizes(layer, i, &frame_sizes[i]), VKF_OK);
     for (uint32_t i = 0; i < 2; i++) {
         program_submit_after(p, commands[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
         program_submit_after(p, keep[i], VK_NULL_HANDLE, VK_NULL_HANDLE);
@@ -211,7 +211,7 @@ static void test_submit_unusable_is_refused(void **state)
     assert_int_equal(vkf_layer_submit(layer, &large), VKF_ERROR_TOO_LARGE);
     assert_int_equal(vkf_layer_wait(layer, 2), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_layer_ended(layer, 2, &ended), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_layer_set_frame_sizes(layer, 2, &max_sizes), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_layer_set_sizes(layer, 2, &max_sizes), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_layer_ended(layer, 1, &ended), VKF_OK);
     assert_true(ended); // nothing was ever begun
     vkf_layer_destroy(&layer);
@@ -234,9 +234,9 @@ static void test_frames_cost_what_the_plan_says(void **state)
                      VKF_OK);
     assert_int_equal(many.control_bytes, FRAMES * one.control_bytes);
     assert_int_equal(many.activations_bytes, one.activations_bytes);
-    vkf_context_memory_usage(p->gpu.context, &before);
+    vkf_context_get_memory_usage(p->gpu.context, &before);
     vkf_layer *layer = create_layer(p, SAMPLE_ENCODER, FRAMES);
-    vkf_context_memory_usage(p->gpu.context, &after);
+    vkf_context_get_memory_usage(p->gpu.context, &after);
     for (uint32_t i = 0; i < many.heap_count; i++)
         assert_int_equal(after.used_bytes[i] - before.used_bytes[i], many.heap_bytes[i]);
     vkf_layer_destroy(&layer);

@@ -122,7 +122,7 @@ static void accept(const layer_under_test *l)
 {
     vkf_layer *layer = NULL;
     vkf_test_assert_ok(l->ops, l->create(l->ops->gpu.context, l->desc, &layer), l->name);
-    assert_int_equal(vkf_layer_record_count(layer), 1);
+    assert_int_equal(vkf_layer_get_record_count(layer), 1);
     vkf_layer_destroy(&layer);
     assert_null(layer);
 }
@@ -173,7 +173,7 @@ static void refuse_tensors(const layer_under_test *l, vkf_tensor *tensors, size_
                 t->rank = UINT32_MAX;
                 break;
             case 7:
-                t->offset_bytes = vkf_buffer_size(t->buffer);
+                t->offset_bytes = vkf_buffer_get_size(t->buffer);
                 break;
             default:
                 t->offset_bytes += 1;
@@ -387,9 +387,9 @@ static void test_layer_use_is_checked(void **state)
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         vkf_status expected = i < 2 ? VKF_ERROR_INVALID_ARGUMENT : VKF_ERROR_TOO_LARGE;
         vkf_test_assert_refused(ops, vkf_layer_run(layer, &wrong[i]), expected, "run");
-        vkf_test_assert_refused(ops, vkf_layer_set_sizes(layer, &wrong[i]), expected, "set sizes");
+        vkf_test_assert_refused(ops, vkf_layer_set_sizes(layer, 0, &wrong[i]), expected, "set sizes");
     }
-    assert_false(vkf_layer_port(layer, VKF_PORT_KEY, &port) || vkf_layer_port(layer, VKF_PORT_COUNT, &port));
+    assert_false(vkf_layer_get_port(layer, VKF_PORT_KEY, &port) || vkf_layer_get_port(layer, VKF_PORT_COUNT, &port));
     assert_int_equal(port.rank, 77);
     vkf_test_assert_refused(ops, vkf_layer_write(layer, VKF_PORT_MASK, bytes, 1), VKF_ERROR_INVALID_ARGUMENT, "write");
     vkf_test_assert_refused(ops, vkf_layer_read(layer, VKF_PORT_OUTPUT, bytes, sizeof bytes),

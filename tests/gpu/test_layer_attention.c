@@ -184,7 +184,7 @@ static void check(vkf_test_ops *ops, const attention_case *c)
     vkf_test_assert_ok(ops, vkf_attention_create(ops->gpu.context, &desc, &layer), c->name);
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         run_once(ops, layer, c, &params, &sizes[i]);
-    assert_int_equal(vkf_layer_record_count(layer), 1);
+    assert_int_equal(vkf_layer_get_record_count(layer), 1);
     vkf_layer_destroy(&layer);
     vkf_test_ops_reset(ops);
 }
@@ -320,7 +320,7 @@ static void test_attention_packed_weights_and_ports_of_the_caller(void **state)
     vkf_tensor port;
     vkf_test_assert_ok(ops, vkf_attention_create(ops->gpu.context, &desc, &layer), "create");
     vkf_test_assert_ok(ops, vkf_layer_run(layer, &c.max), "run");
-    assert_true(vkf_layer_port(layer, VKF_PORT_OUTPUT, &port) && port.buffer == out->tensor.buffer);
+    assert_true(vkf_layer_get_port(layer, VKF_PORT_OUTPUT, &port) && port.buffer == out->tensor.buffer);
     vkf_test_download(ops, out);
     assert_close(out->values, run.out, out->count, 5e-5, 1e-4, vkf_test_label(&ops->gpu, "%s", c.name));
     vkf_layer_destroy(&layer);

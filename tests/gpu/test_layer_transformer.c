@@ -318,7 +318,7 @@ static void check_as(vkf_test_ops *ops, const layer_case *c, void (*look)(const 
         compare(ops, layer, c, VKF_PORT_QUERY, &sizes[i], run.x, run.count);
         run_free(&run);
     }
-    assert_int_equal(vkf_layer_record_count(layer), 1);
+    assert_int_equal(vkf_layer_get_record_count(layer), 1);
     vkf_layer_destroy(&layer);
     vkf_test_ops_reset(ops);
 }
@@ -502,7 +502,7 @@ static void check_feed_forward(vkf_test_ops *ops, const layer_case *c)
         compare(ops, layer, c, VKF_PORT_OUTPUT, &sizes[i], run.stream, run.count);
         run_free(&run);
     }
-    assert_int_equal(vkf_layer_record_count(layer), 1);
+    assert_int_equal(vkf_layer_get_record_count(layer), 1);
     vkf_layer_destroy(&layer);
     vkf_test_ops_reset(ops);
 }

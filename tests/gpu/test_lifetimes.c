@@ -212,8 +212,8 @@ static void test_run_layer_without_the_one_before(void **state)
     vkf_layer *first = NULL, *second = NULL;
     vkf_tensor stale;
     assert_int_equal(vkf_feed_forward_create(gpu->context, &desc, &first), VKF_OK);
-    assert_true(vkf_layer_port(first, VKF_PORT_OUTPUT, &desc.ports[VKF_PORT_QUERY]));
-    assert_true(vkf_layer_port(first, VKF_PORT_QUERY, &stale));
+    assert_true(vkf_layer_get_port(first, VKF_PORT_OUTPUT, &desc.ports[VKF_PORT_QUERY]));
+    assert_true(vkf_layer_get_port(first, VKF_PORT_QUERY, &stale));
     assert_int_equal(vkf_feed_forward_create(gpu->context, &desc, &second), VKF_OK);
     vkf_layer_destroy(&first);
     vkf_tensor_destroy(&weight);

@@ -78,7 +78,7 @@ static int close_device(void **state)
 static vkf_memory_usage usage_of(vkf_test_gpu *gpu)
 {
     vkf_memory_usage usage;
-    vkf_context_memory_usage(gpu->context, &usage);
+    vkf_context_get_memory_usage(gpu->context, &usage);
     return usage;
 }
 
@@ -365,7 +365,7 @@ static void test_transfer_at_any_offset(void **state)
     uint8_t *expected = malloc(BYTES), *read = malloc(BYTES), *part = malloc(BYTES);
     assert_true(expected && read && part);
     assert_int_equal(vkf_buffer_create(gpu->context, BYTES, "transfers", &buffer), VKF_OK);
-    assert_int_equal(vkf_buffer_size(buffer), BYTES);
+    assert_int_equal(vkf_buffer_get_size(buffer), BYTES);
     memset(expected, 0, BYTES);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (uint64_t k = 0; k < rows[i].size; k++)
@@ -414,7 +414,7 @@ static void test_bytes_move_to_places_that_overlap(void **state)
 
 static void check_failing_transfers(vkf_test_gpu *gpu, vkf_buffer *buffer, uint8_t *bytes, bool reads)
 {
-    const uint64_t size = vkf_buffer_size(buffer);
+    const uint64_t size = vkf_buffer_get_size(buffer);
     uint32_t calls = 0;
     for (bool failed = true; failed; calls += failed) {
         fake_vulkan_reset();
@@ -472,7 +472,7 @@ static void test_staged_device_copies(void **state)
     vkf_device_info info;
     vkf_buffer *buffer = NULL;
     uint32_t word = 0x01020304;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     assert_false(info.unified_memory);
     assert_int_equal(vkf_buffer_create(gpu->context, 64, "staged", &buffer), VKF_OK);
     fake_vulkan_reset();
@@ -489,7 +489,7 @@ static void test_discrete_device_has_two_heaps(void **state)
     const vkf_memory_usage before = usage_of(gpu);
     vkf_device_info info;
     vkf_buffer *buffer = NULL;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     assert_int_equal(info.type, VKF_DEVICE_TYPE_DISCRETE);
     assert_int_equal(info.heap_count, 2);
     assert_true(info.heap_device_local[0] && !info.heap_device_local[1]);
@@ -567,7 +567,7 @@ static void test_attention_plan_has_no_matrix_of_scores(void **state)
     vkf_device_info info;
     vkf_memory_plan plan;
     uint64_t bytes = 0;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     vkf_status status = plan_long_attention(gpu->context, &bytes);
     if (info.max_storage_buffers < 6 && status == VKF_ERROR_TOO_LARGE)
         return;

@@ -71,7 +71,7 @@ static void odd_offset(vkf_tensor *tensor)
 
 static void offset_beyond(vkf_tensor *tensor)
 {
-    tensor->offset_bytes = vkf_buffer_size(tensor->buffer) + 4;
+    tensor->offset_bytes = vkf_buffer_get_size(tensor->buffer) + 4;
 }
 
 static void huge_offset(vkf_tensor *tensor)

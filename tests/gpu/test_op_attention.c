@@ -45,7 +45,7 @@ static void test_attention_heads_beyond_kernels(void **state)
     static const vkf_test_sdpa_case cases[] = {{SIZES(1, 2, 0, 5, 40, 8, 400)}, {SIZES(1, 2, 0, 5, 40, 257, 8)}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         vkf_test_sdpa_check(ops, &cases[i]);
-        assert_null(strstr(vkf_context_last_op_kernel(ops->gpu.context), "attention"));
+        assert_null(strstr(vkf_context_get_last_op_kernel(ops->gpu.context), "attention"));
     }
 }
 

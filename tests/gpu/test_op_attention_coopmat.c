@@ -73,7 +73,7 @@ static void check(void **state, const char *variant, const vkf_test_sdpa_case *s
         c.dtype = VKF_DTYPE_F16;
         ops.aligned = c.dim % 8 == 0;
         vkf_test_sdpa_check(&ops, &c);
-        const char *ran = vkf_context_last_op_kernel(ops.gpu.context);
+        const char *ran = vkf_context_get_last_op_kernel(ops.gpu.context);
         if (!divided && strncmp(ran, variant, strcspn(variant, ".")) != 0)
             fail_msg("%s was asked for, %s taken", variant, ran);
     }

@@ -38,7 +38,7 @@ static void test_invocations_divide_parts(void **state)
             vkf_test_sdpa_case c = MANY_PARTS[i / 2];
             c.dtype = i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
             vkf_test_sdpa_check(&ops, &c);
-            assert_int_equal(strncmp(vkf_context_last_op_kernel(ops.gpu.context), "attention_reduce_wide", 21), 0);
+            assert_int_equal(strncmp(vkf_context_get_last_op_kernel(ops.gpu.context), "attention_reduce_wide", 21), 0);
             vkf_test_ops_reset(&ops);
         }
     }
@@ -63,7 +63,7 @@ static void check_joined(vkf_test_ops *ops, vkf_dtype dtype)
         c.dtype = dtype;
         ops->aligned = true;
         vkf_test_sdpa_run(ops, &c, half ? 1e-4 : 3e-5, half ? 0x1p-10 : 2e-5);
-        const char *ran = vkf_context_last_op_kernel(ops->gpu.context);
+        const char *ran = vkf_context_get_last_op_kernel(ops->gpu.context);
         if (strncmp(ran, JOINED, strlen(JOINED)) != 0)
             fail_msg("case %zu: " JOINED " was asked for, %s taken", i, ran);
         vkf_test_ops_reset(ops);

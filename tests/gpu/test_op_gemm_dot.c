@@ -412,7 +412,7 @@ static void test_products_cut_in_depth(void **state)
                                      .bias_dtype = i / 2 == 0 ? VKF_DTYPE_F32 : VKF_DTYPE_F16,
                                      .activation = i % 2 ? VKF_ACTIVATION_RELU : VKF_ACTIVATION_NONE},
                 accelerated && i / 2 == 0 ? "gemm_dot" : "gemm_");
-            assert_int_equal(strncmp(vkf_context_last_op_kernel(ops.gpu.context), "gemm_reduce", 11), 0);
+            assert_int_equal(strncmp(vkf_context_get_last_op_kernel(ops.gpu.context), "gemm_reduce", 11), 0);
         }
         vkf_test_ops_close(&ops);
     }

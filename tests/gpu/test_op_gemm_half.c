@@ -28,7 +28,7 @@ static bool open_half(vkf_test_ops *ops, vkf_precision precision, const char *va
 
 static void assert_kernel(const vkf_test_ops *ops, const char *name)
 {
-    const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
+    const char *kernel = vkf_context_get_last_op_kernel(ops->gpu.context);
     if (strncmp(kernel, name, strlen(name)) != 0)
         fail_msg("%s took the product, not %s", kernel, name);
 }

@@ -25,7 +25,7 @@ static void test_matrices_in_parts(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         vkf_test_gemm_run(&ops, &types, &cases[i], false, 1e-3, 1e-4);
         assert_true(strstr(vkf_test_taken_kernel(), "gemm_coopmat"));
-        assert_non_null(strstr(vkf_context_last_op_kernel(ops.gpu.context), "gemm_reduce"));
+        assert_non_null(strstr(vkf_context_get_last_op_kernel(ops.gpu.context), "gemm_reduce"));
     }
     vkf_test_ops_close(&ops);
 }

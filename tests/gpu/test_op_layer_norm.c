@@ -88,7 +88,7 @@ static void check(vkf_test_ops *ops, const norm_case *c, const norm_operands *o,
 static void run_one(vkf_test_ops *ops, const norm_case *c)
 {
     vkf_device_info info;
-    vkf_context_device_info(ops->gpu.context, &info);
+    vkf_context_get_device_info(ops->gpu.context, &info);
     bool half = c->dtype == VKF_DTYPE_F16;
     bool two_passes = half && c->order != VKF_RESIDUAL_NONE && info.max_storage_buffers < 5;
     const norm_operands o = make_operands(ops, c);

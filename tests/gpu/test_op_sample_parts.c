@@ -63,7 +63,7 @@ static void run(vkf_test_ops *ops, const char *kernel, vkf__sample_args args, co
     args.out = vkf__span_of(&tokens->tensor);
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", vkf__operator(VKF_OP_SAMPLE)->emit, &args),
                        "sample");
-    assert_string_equal(vkf_context_last_op_kernel(ops->gpu.context), kernel);
+    assert_string_equal(vkf_context_get_last_op_kernel(ops->gpu.context), kernel);
     vkf_test_download(ops, tokens);
     vkf_test_download(ops, bits);
     memcpy(out, tokens->ids, ROWS * sizeof *out);

@@ -66,7 +66,7 @@ static int open_untimed(void **state)
 static bool has_timestamps(vkf_test_gpu *gpu)
 {
     vkf_device_info info;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     return info.timestamps;
 }
 

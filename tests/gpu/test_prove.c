@@ -143,7 +143,7 @@ static void test_plans_and_queries_prove_nothing(void **state)
     open_gpu(&gpu, state, lose_device);
     attention a = make_attention(&gpu);
     assert_int_equal(vkf_attention_plan(gpu.context, &a.desc, &plan), VKF_OK);
-    (void)vkf_preferred_layout(gpu.context, f32, f32, DIM, DIM);
+    (void)vkf_context_get_preferred_layout(gpu.context, f32, f32, DIM, DIM);
     const vkf_model_desc model = {.directory = VKF_TEST_SOURCE_DIR "/tests/pretrained/bert"};
     const vkf_session_desc session = {.max_batch = 1, .max_source_len = 8};
     assert_int_equal(vkf_model_plan(gpu.context, &model, &plan), VKF_OK);

@@ -95,7 +95,7 @@ static void run_many(vkf_test_gpu *gpu, sample_kind kind)
         assert_int_equal(vkf_layer_run(layer, &data.sizes), VKF_OK);
         assert_nothing_recorded(false);
         assert_int_equal(fake_vulkan_calls("vkQueueSubmit"), 1);
-        assert_int_equal(vkf_layer_record_count(layer), 1);
+        assert_int_equal(vkf_layer_get_record_count(layer), 1);
         assert_int_equal(
             vkf_layer_read(layer, VKF_PORT_OUTPUT, data.out, sample_data_outputs(&data) * sizeof *data.out), VKF_OK);
         if (run % COMPARED == 0)
@@ -169,7 +169,7 @@ static void test_sizes_beyond_the_maximum_are_refused(void **state)
     sample_weights_create(gpu, &weights);
     assert_int_equal(sample_layer_create(gpu->context, SAMPLE_DECODER, &weights, max_sizes, &layer), VKF_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(vkf_layer_set_sizes(layer, &rows[i].sizes), rows[i].status);
+        assert_int_equal(vkf_layer_set_sizes(layer, 0, &rows[i].sizes), rows[i].status);
         assert_int_equal(vkf_layer_run(layer, &rows[i].sizes), rows[i].status);
     }
     vkf_layer_destroy(&layer);
@@ -203,7 +203,7 @@ static void run_session(vkf_test_gpu *gpu, vkf_session *session, session_case *c
         assert_int_equal(vkf_session_greedy(session, &greedy), VKF_OK);
     }
     assert_nothing_recorded(!reads_are_mapped(gpu));
-    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+    assert_int_equal(vkf_session_get_record_count(session), vkf_session_get_command_buffer_count(session));
 }
 
 static vkf_session *make_session(vkf_model *model, uint32_t batch, uint32_t source_len, uint32_t target_len)
@@ -231,7 +231,7 @@ static void test_session_is_recorded_once(void **state)
     vkf_model *model = NULL;
     assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_OK);
     vkf_session *session = make_session(model, 3, 24, 12);
-    assert_true(vkf_session_command_buffer_count(session) >= 4);
+    assert_true(vkf_session_get_command_buffer_count(session) >= 4);
     for (int run = 0; run < SESSION_RUNS; run++) {
         session_case replayed, fresh;
         fill_case(gpu, &replayed);

@@ -227,13 +227,13 @@ static void test_verdicts_are_told_and_forgotten(void **state)
     vkf_context_destroy(&context);
     context = vkf_test_open_heard(gpu, &h, desc);
     assert_string_equal(h.last, "");
-    assert_int_equal(vkf_context_verdicts(context, tell, &before), VKF_OK);
+    assert_int_equal(vkf_context_visit_verdicts(context, tell, &before), VKF_OK);
     assert_int_equal(before.left_out, 1);
     if (strncmp(before.reason, "started 2: process ", 19) != 0 || !strstr(before.reason, "host ") ||
         !strstr(before.reason, "process namespace ") || !strstr(before.reason, "boot "))
         fail_msg("%s", before.reason);
     assert_int_equal(vkf_context_forget_verdicts(context), VKF_OK);
-    assert_int_equal(vkf_context_verdicts(context, tell, &after), VKF_OK);
+    assert_int_equal(vkf_context_visit_verdicts(context, tell, &after), VKF_OK);
     assert_int_equal(after.verdicts, 0);
     assert_int_equal(vkf_blob_find(&store, "verdicts-")->size_bytes, 0);
     assert_true(multiply_and_count_tests(context, &h) > 0);

@@ -58,7 +58,7 @@ static void *work(void *argument)
             j->wrong++;
         if (j->status == VKF_OK && run % 5 == 0)
             j->status = run_operators(j);
-        vkf_context_memory_usage(j->gpu->context, &usage);
+        vkf_context_get_memory_usage(j->gpu->context, &usage);
     }
     vkf_layer_destroy(&layer);
     return NULL;
@@ -70,8 +70,8 @@ static void *work_operators(void *argument)
     job *j = argument;
     for (int run = 0; run < RUNS && j->status == VKF_OK; run++) {
         j->status = run_operators(j);
-        (void)vkf_context_last_op_ns(j->gpu->context);
-        if (!vkf_context_last_op_kernel(j->gpu->context))
+        (void)vkf_context_get_last_op_ns(j->gpu->context);
+        if (!vkf_context_get_last_op_kernel(j->gpu->context))
             j->wrong++;
     }
     return NULL;
@@ -122,13 +122,13 @@ static void test_threads_share_a_context(void **state)
     sample_weights weights;
     job jobs[THREADS];
     vkf_memory_usage before, after;
-    vkf_context_memory_usage(gpu->context, &before);
+    vkf_context_get_memory_usage(gpu->context, &before);
     sample_weights_create(gpu, &weights);
     for (size_t i = 0; i < THREADS; i++)
         prepare(&jobs[i], gpu, &weights, i);
     run_threads(gpu, jobs, work);
     clear(jobs, &weights);
-    vkf_context_memory_usage(gpu->context, &after);
+    vkf_context_get_memory_usage(gpu->context, &after);
     assert_memory_equal(before.used_bytes, after.used_bytes, sizeof before.used_bytes);
     assert_memory_equal(before.reserved_bytes, after.reserved_bytes, sizeof before.reserved_bytes);
 }

@@ -22,7 +22,7 @@ static int open_timed(void **state)
 static bool has_timestamps(vkf_test_gpu *gpu)
 {
     vkf_device_info info;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     return info.timestamps;
 }
 
@@ -50,8 +50,8 @@ static void check_timings(vkf_layer *layer, sample_kind kind)
     vkf_timing timings[MAX_TIMINGS];
     uint32_t asked = 0, count = MAX_TIMINGS;
     double total = 0;
-    assert_int_equal(vkf_layer_timings(layer, &asked, NULL), VKF_OK);
-    assert_int_equal(vkf_layer_timings(layer, &count, timings), VKF_OK);
+    assert_int_equal(vkf_layer_get_timings(layer, &asked, NULL), VKF_OK);
+    assert_int_equal(vkf_layer_get_timings(layer, &count, timings), VKF_OK);
     assert_true(count > 0 && count == asked && count <= MAX_TIMINGS);
     for (uint32_t i = 0; i < count; i++) {
         assert_non_null(timings[i].label);
@@ -65,7 +65,7 @@ static void check_timings(vkf_layer *layer, sample_kind kind)
         fail_msg("%s has no dispatch %s, but %s", sample_name(kind), labels[kind], timings[0].label);
     vkf_timing first = {0};
     count = 1; // room for less than there is
-    assert_int_equal(vkf_layer_timings(layer, &count, &first), VKF_OK);
+    assert_int_equal(vkf_layer_get_timings(layer, &count, &first), VKF_OK);
     assert_int_equal(count, asked);
     assert_string_equal(first.label, timings[0].label);
 }
@@ -81,15 +81,15 @@ static void test_layer_timings(void **state)
         vkf_layer *layer = NULL;
         uint32_t count = 0;
         assert_int_equal(sample_layer_create(gpu->context, kind, &weights, sizes, &layer), VKF_OK);
-        assert_int_equal(vkf_layer_timings(layer, &count, NULL), VKF_ERROR_INVALID_ARGUMENT); // never run
+        assert_int_equal(vkf_layer_get_timings(layer, &count, NULL), VKF_ERROR_INVALID_ARGUMENT); // never run
         assert_int_equal(sample_layer_run(layer, kind, &data), VKF_OK);
         vkf_timing timing;
         count = 1;
         if (has_timestamps(gpu))
             check_timings(layer, kind);
         else
-            assert_int_equal(vkf_layer_timings(layer, &count, &timing), VKF_ERROR_UNSUPPORTED);
-        assert_int_equal(vkf_layer_timings(layer, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
+            assert_int_equal(vkf_layer_get_timings(layer, &count, &timing), VKF_ERROR_UNSUPPORTED);
+        assert_int_equal(vkf_layer_get_timings(layer, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
         vkf_layer_destroy(&layer);
     }
     sample_data_destroy(&data);
@@ -103,15 +103,15 @@ static void test_operator_time(void **state)
     vkf_tensor a = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 2, shape, NULL);
     vkf_tensor b = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 2, shape, NULL);
     assert_int_equal(vkf_copy(gpu->context, &a, &b), VKF_OK);
-    assert_string_equal(vkf_context_last_op_kernel(gpu->context), "copy.f32_f32");
+    assert_string_equal(vkf_context_get_last_op_kernel(gpu->context), "copy.f32_f32");
     if (has_timestamps(gpu))
-        assert_true(vkf_context_last_op_ns(gpu->context) >= 0);
+        assert_true(vkf_context_get_last_op_ns(gpu->context) >= 0);
     else
-        assert_true(vkf_context_last_op_ns(gpu->context) < 0);
+        assert_true(vkf_context_get_last_op_ns(gpu->context) < 0);
     vkf_tensor_destroy(&a);
     vkf_tensor_destroy(&b);
-    assert_true(vkf_context_last_op_ns(NULL) < 0);
-    assert_null(vkf_context_last_op_kernel(NULL));
+    assert_true(vkf_context_get_last_op_ns(NULL) < 0);
+    assert_null(vkf_context_get_last_op_kernel(NULL));
 }
 
 static void test_session_timings(void **state)
@@ -127,13 +127,13 @@ static void test_session_timings(void **state)
     assert_int_equal(vkf_model_load(gpu->context, &model_desc, &model), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
     const vkf_encode_args args = {.batch = 1, .source_len = 3, .source_ids = source};
-    assert_int_not_equal(vkf_session_timings(session, &count, timings), VKF_OK); // never run
+    assert_int_not_equal(vkf_session_get_timings(session, &count, timings), VKF_OK); // never run
     assert_int_equal(vkf_session_encode(session, &args), VKF_OK);
     count = MAX_TIMINGS;
-    vkf_status status = vkf_session_timings(session, &count, timings);
+    vkf_status status = vkf_session_get_timings(session, &count, timings);
     assert_int_equal(status, has_timestamps(gpu) ? VKF_OK : VKF_ERROR_UNSUPPORTED);
     if (status == VKF_OK) {
-        assert_int_equal(vkf_session_timings(session, &asked, NULL), VKF_OK);
+        assert_int_equal(vkf_session_get_timings(session, &asked, NULL), VKF_OK);
         assert_int_equal(asked, count);
         assert_true(label_among(timings, count, "encoder.0") && label_among(timings, count, "encoder.1"));
         for (uint32_t i = 0; i < count; i++)
@@ -160,7 +160,7 @@ static void test_timings_without_timestamps(void **state)
         sample_data_create(&gpu->random, sizes, &data);
         assert_int_equal(sample_layer_create(other.context, SAMPLE_FEED_FORWARD, &weights, sizes, &layer), VKF_OK);
         assert_int_equal(sample_layer_run(layer, SAMPLE_FEED_FORWARD, &data), VKF_OK);
-        assert_int_equal(vkf_layer_timings(layer, &count, &timing), VKF_ERROR_UNSUPPORTED);
+        assert_int_equal(vkf_layer_get_timings(layer, &count, &timing), VKF_ERROR_UNSUPPORTED);
         assert_non_null(strstr(other.last_error, "timestamps"));
         assert_int_equal(count, 1);
         vkf_layer_destroy(&layer);

@@ -163,7 +163,7 @@ static void test_tune_finds_keeps_and_uses_the_fastest(void **state)
     const vkf_tune_problem many = problem_of(128, 96, 64);
     assert_int_equal(vkf_tune(context, &many, 1, &options, &result), VKF_OK);
     assert_true(result.tuned);
-    assert_int_equal(vkf_preferred_layout(context, VKF_DTYPE_F32, VKF_DTYPE_F32, 96, 64), result.layout);
+    assert_int_equal(vkf_context_get_preferred_layout(context, VKF_DTYPE_F32, VKF_DTYPE_F32, 96, 64), result.layout);
     vkf_context_destroy(&context);
 
     char *text = vkf_blob_text(&store, "tuned-");
@@ -395,7 +395,7 @@ static void test_tune_on_first_use(void **state)
     vkf_context *context = open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){.tune_on_first_use = true});
     context->first_use_left_ns = UINT64_C(600000000000);
     // A query tells what is known; a weight that is about to be loaded is measured once.
-    (void)vkf_preferred_layout(context, VKF_DTYPE_F32, VKF_DTYPE_F32, 40, 20);
+    (void)vkf_context_get_preferred_layout(context, VKF_DTYPE_F32, VKF_DTYPE_F32, 40, 20);
     assert_int_equal(h.searches, 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(vkf__tune_weight(context, types, 40, 20), VKF_OK);

@@ -85,7 +85,7 @@ static family family_of(vkf_test_ops *ops, const vkf__kernel *kernel, vkf_dtype 
 {
     family f = {.dtype = dtype};
     (void)snprintf(f.name, sizeof f.name, "%.*s.", (int)strcspn(kernel->name, "."), kernel->name);
-    vkf_context_kernels(ops->gpu.context, note_usable, &f);
+    vkf_context_visit_kernels(ops->gpu.context, note_usable, &f);
     return f;
 }
 
@@ -103,7 +103,7 @@ static void check_list(vkf_test_ops *ops, const family *f, const vkf_test_sdpa_c
 {
     for (size_t i = 0; i < count; i++) {
         check(ops, f, &cases[i], aligned);
-        const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
+        const char *kernel = vkf_context_get_last_op_kernel(ops->gpu.context);
         if (taken && strncmp(kernel, f->name, strlen(f->name)) != 0)
             fail_msg("%s was asked for, %s taken", f->name, kernel);
     }

@@ -94,7 +94,7 @@ static void test_a_classifier(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_saved saved = open_adapted(gpu, family);
     const vkf__stored_tensor *logits = vkf_test_case_tensor(saved.cases, 0, "logits");
-    const int32_t lengths[BATCH] = {LENGTH, LENGTH};
+    const uint32_t lengths[BATCH] = {LENGTH, LENGTH};
     float out[BATCH * 8];
     assert_true(logits->count <= sizeof out / sizeof out[0]);
     const vkf_encode_args encode = {
@@ -122,7 +122,7 @@ static void test_a_cache_of_the_model_without(void **state)
         sessions[i] = make_session(gpu, models[i]);
     assert_int_equal(vkf_session_save(sessions[1], vkf_test_path(&directory, "cache")), VKF_OK);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(vkf_session_load(sessions[i], vkf_test_path(&directory, "cache")), expected[i]);
+        assert_int_equal(vkf_session_restore(sessions[i], vkf_test_path(&directory, "cache")), expected[i]);
         vkf_session_destroy(&sessions[i]);
         vkf_model_destroy(&models[i]);
     }

@@ -98,7 +98,7 @@ static void check_weights(vkf_test_gpu *gpu, const family *f, vkf_attention_kind
     for (uint32_t i = 0; i < e->layers * e->batch; i++) {
         uint32_t b = i % e->batch;
         float *given = weights + i * layer;
-        if (vkf_session_attention(f->saved.session, kind, i / e->batch, b, e->queries, given) != VKF_OK)
+        if (vkf_session_get_attention(f->saved.session, kind, i / e->batch, b, e->queries, given) != VKF_OK)
             fail_msg("%s: %s", f->name, gpu->last_error);
         for (size_t row = 0; row < (size_t)e->heads * e->queries; row++) {
             size_t query = row % e->queries;
@@ -124,11 +124,11 @@ static void test_encoders(void **state)
     for (size_t i = 0; i < 2; i++) {
         family f = open_family(gpu, names[i], 1, &desc);
         expected e = load_expected(&f, "encoder");
-        vkf_encode_args args = {.source_lengths = counts_of(&f, "lengths")};
+        vkf_encode_args args = {.source_lengths = (const uint32_t *)counts_of(&f, "lengths")};
         args.source_ids = ids_of(&f, "ids", &args.batch, &args.source_len);
         args.source_types = i == 0 ? counts_of(&f, "types") : NULL;
         for (uint32_t b = 0; b < e.batch; b++)
-            e.end[b] = (uint32_t)args.source_lengths[b];
+            e.end[b] = args.source_lengths[b];
         assert_int_equal(vkf_session_encode(f.saved.session, &args), VKF_OK);
         check_weights(gpu, &f, VKF_ATTENTION_ENCODER, &e);
         close_family(&f);
@@ -166,8 +166,8 @@ static void check_generated(vkf_test_gpu *gpu, const family *f, const expected *
         .batch = e->batch, .target_len = len, .target_ids = whole, .target_starts = e->begin};
     for (int run = 0; run < 2; run++) {
         for (uint32_t i = 0; i < e->layers * e->batch; i++)
-            assert_int_equal(vkf_session_attention(f->saved.session, VKF_ATTENTION_DECODER, i / e->batch, i % e->batch,
-                                                   len, (run ? at_once : stepped) + i * plane),
+            assert_int_equal(vkf_session_get_attention(f->saved.session, VKF_ATTENTION_DECODER, i / e->batch,
+                                                       i % e->batch, len, (run ? at_once : stepped) + i * plane),
                              VKF_OK);
         if (run == 0)
             assert_int_equal(vkf_session_decode(f->saved.session, &decode), VKF_OK);
@@ -258,7 +258,7 @@ static void test_encoder_decoders(void **state)
 static void assert_refused(vkf_test_gpu *gpu, vkf_session *session, int kind)
 {
     float weights[1];
-    vkf_test_expect(gpu, vkf_session_attention(session, (vkf_attention_kind)kind, 0, 0, 1, weights),
+    vkf_test_expect(gpu, vkf_session_get_attention(session, (vkf_attention_kind)kind, 0, 0, 1, weights),
                     VKF_ERROR_INVALID_ARGUMENT, "attention_weights");
 }
 

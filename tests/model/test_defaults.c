@@ -132,15 +132,16 @@ static void test_empty_directory_is_refused(void **state)
         vkf_model_load(gpu->context, &model, (vkf_model **)&none),
         vkf_model_plan(gpu->context, &model, &plan),
         vkf_model_plan_session(gpu->context, &model, &session, &plan),
-        vkf_generator_create(gpu->context, &generator, (vkf_generator **)&none),
-        vkf_embedder_create(gpu->context, &embedder, (vkf_embedder **)&none),
+        vkf_generator_load(gpu->context, &generator, (vkf_generator **)&none),
+        vkf_embedder_load(gpu->context, &embedder, (vkf_embedder **)&none),
         vkf_vocabulary_load(gpu->context, "", (vkf_vocabulary **)&none),
     };
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
         if (statuses[i] != VKF_ERROR_INVALID_ARGUMENT)
             fail_msg("function %zu: %s", i, vkf_status_name(statuses[i]));
     assert_non_null(strstr(gpu->last_error, "is \"\": give its path"));
-    assert_int_equal(vkf_tokenizer_load(NULL, "", (vkf_tokenizer **)&none), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = ""}, (vkf_tokenizer **)&none),
+                     VKF_ERROR_INVALID_ARGUMENT);
     assert_null(none);
 }
 

@@ -90,7 +90,7 @@ static demo *demo_of(void **state)
 static uint32_t pair_count(const demo *d, vkf_dtype dtype)
 {
     vkf_device_info info;
-    vkf_context_device_info(d->gpu.context, &info);
+    vkf_context_get_device_info(d->gpu.context, &info);
     if (vkf_test_all())
         return ROWS;
     if (d->gpu.profile != VKF_CAPS_PROFILE_FULL || !strstr(info.name, "llvmpipe"))

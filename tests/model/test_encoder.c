@@ -18,7 +18,8 @@ static const char *const families[] = {"bert", "roberta", "camembert", "bert-dec
 
 typedef struct run {
     uint32_t batch, len, dim;
-    const int32_t *ids, *types, *lengths;
+    const int32_t *ids, *types;
+    const uint32_t *lengths;
     const float *hidden, *embeddings; // what is expected
 } run;
 
@@ -31,7 +32,7 @@ static run load_run(const vkf__tensor_file *file, unsigned number)
         .dim = (uint32_t)hidden->shape[2],
         .ids = (const int32_t *)vkf_test_case_tensor(file, number, "ids")->data,
         .types = (const int32_t *)vkf_test_case_tensor(file, number, "types")->data,
-        .lengths = (const int32_t *)vkf_test_case_tensor(file, number, "lengths")->data,
+        .lengths = (const uint32_t *)vkf_test_case_tensor(file, number, "lengths")->data,
         .hidden = (const float *)hidden->data,
         .embeddings = (const float *)vkf_test_case_tensor(file, number, "embeddings")->data,
     };
@@ -58,7 +59,7 @@ static void encode(vkf_test_gpu *gpu, vkf_session *session, const run *r, bool t
     if (vkf_session_encode(session, &args) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     for (uint32_t b = 0; b < r->batch; b++)
-        for (uint32_t t = (uint32_t)r->lengths[b]; t < r->len; t++)
+        for (uint32_t t = r->lengths[b]; t < r->len; t++)
             memset(hidden + ((size_t)b * r->len + t) * r->dim, 0, r->dim * sizeof *hidden);
 }
 
@@ -140,8 +141,8 @@ static void test_wrong_arguments_are_refused(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_model *model = vkf_test_load_family(gpu, "bert");
     vkf_session *session = make_session(gpu, model), *none = NULL;
-    static const int32_t ids[] = {5, 6, 7}, lengths[] = {3}, types[] = {0, 1, 1};
-    static const int32_t bad_ids[] = {5, 101, 7}, bad_length[] = {4}, no_length[] = {0}, bad_types[] = {0, 2, 0};
+    static const int32_t ids[] = {5, 6, 7}, types[] = {0, 1, 1}, bad_ids[] = {5, 101, 7}, bad_types[] = {0, 2, 0};
+    static const uint32_t lengths[] = {3}, bad_length[] = {4}, no_length[] = {0};
     const vkf_encode_args good = {
         .batch = 1, .source_len = 3, .source_ids = ids, .source_lengths = lengths, .source_types = types};
     float logits[3];

@@ -21,7 +21,8 @@ static const struct {
 
 typedef struct run {
     uint32_t batch, len, outputs, rows; // rows: 1, or len
-    const int32_t *ids, *types, *lengths;
+    const int32_t *ids, *types;
+    const uint32_t *lengths;
     float *logits; // (batch, rows, outputs), what is expected
 } run;
 
@@ -52,7 +53,7 @@ static run load_run(const vkf__tensor_file *file, vkf_head head, uint32_t output
         .outputs = outputs,
         .ids = (const int32_t *)ids->data,
         .types = (const int32_t *)vkf_test_case_tensor(file, 0, "types")->data,
-        .lengths = (const int32_t *)vkf_test_case_tensor(file, 0, "lengths")->data,
+        .lengths = (const uint32_t *)vkf_test_case_tensor(file, 0, "lengths")->data,
     };
     r.rows = head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : r.len;
     r.logits = calloc((size_t)r.batch * r.rows * outputs, sizeof *r.logits);
@@ -65,7 +66,7 @@ static run load_run(const vkf__tensor_file *file, vkf_head head, uint32_t output
 static void clear_padding(const run *r, float *logits)
 {
     for (uint32_t b = 0; r->rows > 1 && b < r->batch; b++)
-        for (uint32_t t = (uint32_t)r->lengths[b]; t < r->len; t++)
+        for (uint32_t t = r->lengths[b]; t < r->len; t++)
             memset(logits + ((size_t)b * r->len + t) * r->outputs, 0, r->outputs * sizeof *logits);
 }
 

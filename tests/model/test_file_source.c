@@ -67,7 +67,7 @@ static void tree_read(tree *t, const char *directory)
     snprintf(path, sizeof path, "%s", directory);
     *t = (tree){.list = {.files = t->files}};
     add_folder(t, path, "");
-    vkf_file_list_source(&t->list, &t->source);
+    vkf_file_list_get_source(&t->list, &t->source);
 }
 
 static void tree_free(tree *t)
@@ -228,12 +228,13 @@ static void test_tokenizers_from_memory(void **state)
         vkf_encoding encodings[2] = {{0}, {0}};
         snprintf(path, sizeof path, "%s%s", VKF_TEST_SOURCE_DIR, directories[i]);
         tree_read(&t, path);
-        const vkf_tokenizer_desc desc = {.files = &t.source};
-        assert_int_equal(vkf_tokenizer_load(NULL, path, &tokenizers[0]), VKF_OK);
-        assert_int_equal(vkf_tokenizer_load(&desc, NOWHERE, &tokenizers[1]), VKF_OK);
+        const vkf_tokenizer_desc desc = {.path = NOWHERE, .files = &t.source};
+        assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = path}, &tokenizers[0]), VKF_OK);
+        assert_int_equal(vkf_tokenizer_load(&desc, &tokenizers[1]), VKF_OK);
         tree_free(&t);
         for (size_t k = 0; k < 2; k++)
-            assert_int_equal(vkf_tokenizer_encode(tokenizers[k], "a cat sat", 9, NULL, 0, NULL, &encodings[k]), VKF_OK);
+            assert_int_equal(
+                vkf_tokenizer_encode(tokenizers[k], &(vkf_text){"a cat sat", 9}, NULL, NULL, &encodings[k]), VKF_OK);
         assert_int_equal(encodings[0].count, encodings[1].count);
         assert_memory_equal(encodings[0].ids, encodings[1].ids, encodings[0].count * sizeof(int32_t));
         for (size_t k = 0; k < 2; k++) {
@@ -308,12 +309,12 @@ static void test_a_source_without_callbacks_is_refused(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_file_source source = {.size = counting_size};
     const vkf_model_desc desc = {.directory = NOWHERE, .files = &source};
-    const vkf_tokenizer_desc tokenizer = {.files = &source};
+    const vkf_tokenizer_desc tokenizer = {.path = NOWHERE, .files = &source};
     vkf_model *model = NULL;
     vkf_tokenizer *loaded = NULL;
     vkf_test_expect(gpu, vkf_model_load(gpu->context, &desc, &model), VKF_ERROR_INVALID_ARGUMENT,
                     "`files` has no read");
-    assert_int_equal(vkf_tokenizer_load(&tokenizer, NOWHERE, &loaded), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_load(&tokenizer, &loaded), VKF_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)

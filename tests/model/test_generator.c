@@ -162,7 +162,7 @@ static void test_a_full_context_ends_a_continuation(void **state)
     run r;
     vkf_generator_get_config(generator, &config);
     assert_int_equal(config.kind, VKF_MODEL_DECODER);
-    assert_int_equal(vkf_generator_context(generator), 9);
+    assert_int_equal(vkf_generator_get_max_context(generator), 9);
     run_init(&r);
     r.args.count = 2;
     r.args.max_new_tokens = 0;
@@ -442,7 +442,7 @@ static void test_progress_of_loading_and_its_cancel(void **state)
     vkf_generator_destroy(&generator);
     assert_null(generator);
     c = (counter){.cancel_call = 3};
-    assert_int_equal(vkf_generator_create(gpu->context, &desc, &generator), VKF_ERROR_CANCELLED);
+    assert_int_equal(vkf_generator_load(gpu->context, &desc, &generator), VKF_ERROR_CANCELLED);
     assert_int_equal(c.calls, 3);
     assert_null(generator);
 }
@@ -485,7 +485,7 @@ static void test_wrong_arguments_are_refused(void **state)
     vkf_generator_destroy(&generator);
     vkf_generator_destroy(NULL);
     vkf_continuation_free(NULL);
-    assert_int_equal(vkf_generator_context(NULL), 0);
+    assert_int_equal(vkf_generator_get_max_context(NULL), 0);
 }
 
 // One text too long, or a continuation: nothing of the others is given either.
@@ -511,7 +511,7 @@ static void test_a_context_too_small_is_refused(void **state)
 static void refuse_model(vkf_test_gpu *gpu, const vkf_generator_desc *desc, vkf_status expected, const char *text)
 {
     vkf_generator *generator = NULL;
-    vkf_test_expect(gpu, vkf_generator_create(gpu->context, desc, &generator), expected, text);
+    vkf_test_expect(gpu, vkf_generator_load(gpu->context, desc, &generator), expected, text);
     assert_null(generator);
 }
 
@@ -527,8 +527,8 @@ static void test_models_that_generate_no_text_are_refused(void **state)
     refuse_model(gpu, &desc, VKF_ERROR_TOO_LARGE, "48 positions");
     desc.directory = NULL;
     vkf_generator *generator = NULL;
-    assert_int_equal(vkf_generator_create(gpu->context, &desc, &generator), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_generator_create(gpu->context, NULL, &generator), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_generator_load(gpu->context, &desc, &generator), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_generator_load(gpu->context, NULL, &generator), VKF_ERROR_INVALID_ARGUMENT);
 }
 
 // Two short texts: each allocation of a run fails once.

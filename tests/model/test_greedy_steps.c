@@ -140,19 +140,19 @@ static void test_greedy_steps_are_recorded_once(void **state)
     fixture f;
     vkf_memory_usage before, after;
     make_fixture(state, &f);
-    vkf_context_memory_usage(f.rig.gpu->context, &before);
+    vkf_context_get_memory_usage(f.rig.gpu->context, &before);
     (void)generate(&f, f.session, drawing, 1);
-    const uint32_t drawn = vkf_session_record_count(f.session);
+    const uint32_t drawn = vkf_session_get_record_count(f.session);
     (void)generate(&f, f.session, greedily, 1);
-    const uint32_t greedy = vkf_session_record_count(f.session);
+    const uint32_t greedy = vkf_session_get_record_count(f.session);
     assert_true(greedy > drawn);
     for (int i = 0; i < 2; i++) {
         (void)generate(&f, f.session, drawing, 1);
         (void)generate(&f, f.session, greedily, 1);
     }
-    assert_int_equal(vkf_session_record_count(f.session), greedy);
-    assert_int_equal(vkf_session_command_buffer_count(f.session), greedy);
-    vkf_context_memory_usage(f.rig.gpu->context, &after);
+    assert_int_equal(vkf_session_get_record_count(f.session), greedy);
+    assert_int_equal(vkf_session_get_command_buffer_count(f.session), greedy);
+    vkf_context_get_memory_usage(f.rig.gpu->context, &after);
     for (uint32_t heap = 0; heap < after.heap_count; heap++)
         assert_int_equal(after.used_bytes[heap], before.used_bytes[heap]);
     free_fixture(&f);

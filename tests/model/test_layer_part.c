@@ -353,7 +353,7 @@ static void test_a_link_that_fails_ends_the_run(void **state)
     vkf_session *session = open_part(vkf_test_gpu_of(state), "llama", &part);
     const vkf_step_args step = {.batch = 1, .ids = (const int32_t[]){7}};
     assert_int_equal(vkf_session_step(session, &step), VKF_ERROR_CANCELLED);
-    assert_int_equal(vkf_session_position(session, 0), 0);
+    assert_int_equal(vkf_session_get_position(session, 0), 0);
     vkf_session_destroy(&session);
 }
 

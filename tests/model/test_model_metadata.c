@@ -1,4 +1,4 @@
-// vkf_model_metadata(): what config.json and safetensors files say of a model, by key.
+// vkf_model_get_metadata(): what config.json and safetensors files say of a model, by key.
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,10 +54,10 @@ static void assert_metadata(const vkf_model *model, const char *key, const char 
 {
     char text[64];
     size_t bytes = 0;
-    assert_int_equal(vkf_model_metadata(model, key, &bytes, NULL), VKF_OK);
+    assert_int_equal(vkf_model_get_metadata(model, key, &bytes, NULL), VKF_OK);
     assert_int_equal(bytes, strlen(expected));
     bytes = sizeof text;
-    assert_int_equal(vkf_model_metadata(model, key, &bytes, text), VKF_OK);
+    assert_int_equal(vkf_model_get_metadata(model, key, &bytes, text), VKF_OK);
     assert_int_equal(bytes, strlen(expected));
     assert_string_equal(text, expected);
 }
@@ -71,9 +71,9 @@ static void test_metadata_of_a_model_on_the_device(void **state)
     assert_metadata(model, "model_type", "llama");
     assert_metadata(model, "architectures", "[\"LlamaForCausalLM\"]");
     assert_metadata(model, "format", "pt");
-    assert_int_equal(vkf_model_metadata(model, "no such key", &bytes, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_get_metadata(model, "no such key", &bytes, NULL), VKF_ERROR_INVALID_ARGUMENT);
     bytes = sizeof "llama" - 1;
-    assert_int_equal(vkf_model_metadata(model, "model_type", &bytes, text), VKF_ERROR_TOO_LARGE);
+    assert_int_equal(vkf_model_get_metadata(model, "model_type", &bytes, text), VKF_ERROR_TOO_LARGE);
     assert_string_equal(text, "before");
     vkf_model_destroy(&model);
 }

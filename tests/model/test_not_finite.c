@@ -204,7 +204,8 @@ static void test_session_of_an_encoder(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 4, .max_logit_rows = 1};
     vkf_test_directory directory;
-    const int32_t ids[] = {2, 5, 6, 3}, length = 4;
+    const int32_t ids[] = {2, 5, 6, 3};
+    const uint32_t length = 4;
     float memory[4 * 256] = {0}, logits[64] = {-7}, embedding[256] = {-7};
     vkf_model_config config;
     vkf_test_directory_make(&directory);

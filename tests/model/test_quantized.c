@@ -37,7 +37,7 @@ typedef struct run {
     bool decoder;
     uint32_t batch, len, width;
     const int32_t *ids, *types;
-    const int32_t *ends; // (batch): tokens of padding in front, or tokens before padding
+    const uint32_t *ends; // (batch): tokens of padding in front, or tokens before padding
     const float *expected;
     size_t count;
 } run;
@@ -52,7 +52,7 @@ static run load_run(const vkf__tensor_file *file, unsigned number, bool decoder)
         .width = (uint32_t)expected->shape[2],
         .ids = (const int32_t *)vkf_test_case_tensor(file, number, "ids")->data,
         .types = decoder ? NULL : (const int32_t *)vkf_test_case_tensor(file, number, "types")->data,
-        .ends = (const int32_t *)vkf_test_case_tensor(file, number, decoder ? "starts" : "lengths")->data,
+        .ends = (const uint32_t *)vkf_test_case_tensor(file, number, decoder ? "starts" : "lengths")->data,
         .expected = (const float *)expected->data,
         .count = (size_t)expected->count,
     };
@@ -67,14 +67,11 @@ static vkf_model *load(vkf_test_gpu *gpu, const char *directory, vkf_model_preci
 
 static vkf_status compute(vkf_session *session, const run *r, float *out)
 {
-    uint32_t starts[MAX_BATCH] = {0};
-    for (uint32_t b = 0; r->decoder && b < r->batch; b++)
-        starts[b] = (uint32_t)r->ends[b];
     const vkf_decode_args decode = {
         .batch = r->batch,
         .target_len = r->len,
         .target_ids = r->ids,
-        .target_starts = starts,
+        .target_starts = r->ends,
         .out_logits = out,
     };
     const vkf_encode_args encode = {

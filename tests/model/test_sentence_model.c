@@ -90,13 +90,13 @@ static void test_prompts(void **state)
     vkf_model_config config;
     vkf_embedder_get_config(embedder, &config);
     assert_int_equal(config.embedding_dim, 7);
-    assert_int_equal(vkf_embedder_similarity(embedder), VKF_SIMILARITY_DOT);
-    assert_string_equal(vkf_embedder_default_prompt(embedder)->name, "query");
-    assert_string_equal(vkf_embedder_prompt(embedder, 0)->name, "document");
-    assert_null(vkf_embedder_prompt(embedder, 4));
+    assert_int_equal(vkf_embedder_get_similarity(embedder), VKF_SIMILARITY_DOT);
+    assert_string_equal(vkf_embedder_get_default_prompt(embedder)->name, "query");
+    assert_string_equal(vkf_embedder_get_prompt(embedder, 0)->name, "document");
+    assert_null(vkf_embedder_get_prompt(embedder, 4));
     vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = rows[0]};
     assert_int_equal(vkf_embedder_run(embedder, &args), VKF_OK);
-    args.prompt = vkf_embedder_default_prompt(embedder)->text;
+    args.prompt = vkf_embedder_get_default_prompt(embedder)->text;
     args.out_embeddings = rows[1];
     assert_int_equal(vkf_embedder_run(embedder, &args), VKF_OK);
     args.prompt = "";
@@ -115,9 +115,9 @@ static void test_prompts(void **state)
 static void test_null_embedders_have_nothing(void **state)
 {
     (void)state;
-    assert_null(vkf_embedder_prompt(NULL, 0));
-    assert_null(vkf_embedder_default_prompt(NULL));
-    assert_int_equal(vkf_embedder_similarity(NULL), VKF_SIMILARITY_COSINE);
+    assert_null(vkf_embedder_get_prompt(NULL, 0));
+    assert_null(vkf_embedder_get_default_prompt(NULL));
+    assert_int_equal(vkf_embedder_get_similarity(NULL), VKF_SIMILARITY_COSINE);
 }
 
 int main(void)

@@ -165,17 +165,17 @@ static void test_record_count_stays(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
     const vkf__traits *traits = &rig.gpu->context->device.plan.caps.traits;
-    uint32_t buffers = vkf_session_command_buffer_count(rig.session);
+    uint32_t buffers = vkf_session_get_command_buffer_count(rig.session);
     // Embedding and head besides two layers each: of the encoder, and twice of the decoder.
     assert_int_equal(buffers, 12);
     if (traits->rows_by_class || traits->runs_ahead) {
         run_all_sizes(rig.session);
-        buffers = vkf_session_command_buffer_count(rig.session);
+        buffers = vkf_session_get_command_buffer_count(rig.session);
         assert_true(buffers > 12);
     }
     run_all_sizes(rig.session);
-    assert_int_equal(vkf_session_record_count(rig.session), buffers);
-    assert_int_equal(vkf_session_command_buffer_count(rig.session), buffers);
+    assert_int_equal(vkf_session_get_record_count(rig.session), buffers);
+    assert_int_equal(vkf_session_get_command_buffer_count(rig.session), buffers);
     vkf_test_rig_free(&rig);
 }
 
@@ -185,27 +185,28 @@ static void test_attention_before_and_after_runs(void **state)
     vkf_test_rig rig = make_rig(state, &small);
     float logits[LOGITS], weights[4 * TARGET * SOURCE];
     assert_status(encode(rig.session, 1, 2), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, weights),
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
     assert_status(decode(rig.session, 3, logits), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, weights), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 4, weights),
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, weights), VKF_OK);
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 4, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 1, 3, weights),
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 1, 3, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 2, 0, 3, weights),
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 2, 0, 3, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, NULL),
+                  VKF_ERROR_INVALID_ARGUMENT);
     uint32_t shape[2] = {0};
-    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_CROSS, 3, &shape[0], &shape[1]), VKF_OK);
+    assert_status(vkf_session_get_attention_shape(rig.session, VKF_ATTENTION_CROSS, 3, &shape[0], &shape[1]), VKF_OK);
     assert_int_equal(shape[0], vkf_test_small_seq2seq().num_heads);
     assert_int_equal(shape[1], 2);
-    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_CROSS, 4, &shape[0], &shape[1]),
+    assert_status(vkf_session_get_attention_shape(rig.session, VKF_ATTENTION_CROSS, 4, &shape[0], &shape[1]),
                   VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention_shape(rig.session, VKF_ATTENTION_ENCODER, 1, &shape[0], &shape[1]),
+    assert_status(vkf_session_get_attention_shape(rig.session, VKF_ATTENTION_ENCODER, 1, &shape[0], &shape[1]),
                   VKF_ERROR_INVALID_ARGUMENT);
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, 3, weights),
+    assert_status(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, 3, weights),
                   VKF_ERROR_INVALID_ARGUMENT);
     vkf_test_rig_free(&rig);
 }
@@ -278,10 +279,10 @@ static void test_session_of_steps_alone(void **state)
     vkf_test_rig rig = make_rig(state, &desc);
     int32_t ids[BATCH * TARGET];
     float logits[LOGITS];
-    assert_int_equal(vkf_session_command_buffer_count(rig.session), 8);
+    assert_int_equal(vkf_session_get_command_buffer_count(rig.session), 8);
     assert_status(greedy(rig.session, BATCH, SOURCE, ids), VKF_OK);
     vkf_test_expect(rig.gpu, decode(rig.session, 1, logits), VKF_ERROR_INVALID_ARGUMENT, "max_logit_rows");
-    vkf_test_expect(rig.gpu, vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, logits),
+    vkf_test_expect(rig.gpu, vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, logits),
                     VKF_ERROR_INVALID_ARGUMENT, "attention_weights");
     vkf_test_rig_free(&rig);
 }

@@ -171,7 +171,7 @@ static void check_beams(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_d
                       vkf_test_label(gpu, "setting %zu, row %u", s, row));
         }
     }
-    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+    assert_int_equal(vkf_session_get_record_count(session), vkf_session_get_command_buffer_count(session));
     vkf_session_destroy(&session);
     vkf_test_rig_free(&rig);
 }

@@ -117,14 +117,14 @@ static void test_each_class_is_recorded_once(void **state)
     };
     vkf_test_rig rig = make_rig(state);
     vkf_session *session = make_classed(&rig);
-    uint32_t count = vkf_session_command_buffer_count(session);
+    uint32_t count = vkf_session_get_command_buffer_count(session);
     assert_int_equal(count, 12);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         free(run(&rig, session, rows[i].batch, rows[i].source_len, rows[i].target_len));
         count += 4 * rows[i].new_groups;
-        if (vkf_session_record_count(session) != count || vkf_session_command_buffer_count(session) != count)
-            fail_msg("run %zu: %u recordings, %u command buffers, expected %u", i, vkf_session_record_count(session),
-                     vkf_session_command_buffer_count(session), count);
+        if (vkf_session_get_record_count(session) != count || vkf_session_get_command_buffer_count(session) != count)
+            fail_msg("run %zu: %u recordings, %u command buffers, expected %u", i,
+                     vkf_session_get_record_count(session), vkf_session_get_command_buffer_count(session), count);
     }
     free_classed(&rig, session);
 }
@@ -177,15 +177,15 @@ static void test_class_that_needs_more_memory_is_refused(void **state)
 {
     vkf_test_rig rig = make_rig(state);
     vkf_session *session = make_classed(&rig);
-    const uint32_t count = vkf_session_command_buffer_count(session);
+    const uint32_t count = vkf_session_get_command_buffer_count(session);
     float *expected = run(&rig, session, 3, SOURCE, TARGET), *small = NULL, *again = NULL;
     const uint64_t arena_bytes = session->arena_bytes;
     session->arena_bytes = 0;
     small = run(&rig, session, 2, 5, 4);
-    assert_int_equal(vkf_session_command_buffer_count(session), count);
+    assert_int_equal(vkf_session_get_command_buffer_count(session), count);
     session->arena_bytes = arena_bytes;
     again = run(&rig, session, 2, 5, 4);
-    assert_int_equal(vkf_session_command_buffer_count(session), count); // it stays refused
+    assert_int_equal(vkf_session_get_command_buffer_count(session), count); // it stays refused
     assert_memory_equal(small, again, 2 * 4 * VOCAB * sizeof *small);
     free(expected);
     free(small);
@@ -204,16 +204,16 @@ static void test_failure_of_a_class_is_that_of_its_run(void **state)
 {
     vkf_test_rig rig = make_rig(state);
     vkf_session *session = make_classed(&rig);
-    const uint32_t count = vkf_session_command_buffer_count(session);
+    const uint32_t count = vkf_session_get_command_buffer_count(session);
     const int32_t ids[] = {4, 5, 6};
     const vkf_encode_args args = {.batch = 1, .source_len = 3, .source_ids = ids};
     const vkf__prove_fn prove = rig.gpu->context->prove;
     rig.gpu->context->prove = prove_nothing;
     assert_int_equal(vkf_session_encode(session, &args), VKF_ERROR_OUT_OF_DEVICE_MEMORY);
-    assert_int_equal(vkf_session_command_buffer_count(session), count);
+    assert_int_equal(vkf_session_get_command_buffer_count(session), count);
     rig.gpu->context->prove = prove;
     assert_int_equal(vkf_session_encode(session, &args), VKF_OK);
-    assert_int_equal(vkf_session_command_buffer_count(session), count + 4);
+    assert_int_equal(vkf_session_get_command_buffer_count(session), count + 4);
     free_classed(&rig, session);
 }
 

@@ -436,17 +436,17 @@ static void test_second_flight_that_cannot_be_made(void **state)
     fixture f = make_fixture(state, "llama");
     vkf__device *device = &f.gpu->context->device;
     const vkf_generate_args args = generation(BATCH, 8, 6);
-    const uint32_t buffers = vkf_session_command_buffer_count(f.ahead);
+    const uint32_t buffers = vkf_session_get_command_buffer_count(f.ahead);
     result out;
     const PFN_vkCreateDescriptorPool create = device->vk.vkCreateDescriptorPool;
     device->vk.vkCreateDescriptorPool = make_no_pool;
     assert_int_equal(generate(f.ahead, args, &out), VKF_ERROR_OUT_OF_DEVICE_MEMORY);
     device->vk.vkCreateDescriptorPool = create;
-    assert_int_equal(vkf_session_command_buffer_count(f.ahead), buffers);
+    assert_int_equal(vkf_session_get_command_buffer_count(f.ahead), buffers);
     assert_false(f.ahead->ahead);
     assert_false(device->lost);
     check_same(&f, args, "after a failure");
-    assert_int_equal(vkf_session_command_buffer_count(f.ahead), buffers + buffers / 2);
+    assert_int_equal(vkf_session_get_command_buffer_count(f.ahead), buffers + buffers / 2);
     for (size_t i = f.ahead->group_begin[VKF_STAGES_STEP]; i < f.ahead->stage_count; i++) {
         const vkf__stage *stage = &f.ahead->stages[i];
         const uint32_t class = vkf__session_largest_class(f.ahead, VKF_STAGES_STEP);
@@ -573,10 +573,10 @@ static bool look_back(void *user, uint32_t row, int32_t token)
     vkf_run_cost cost;
     uint32_t count = 16;
     (void)row, (void)token;
-    assert_int_equal(vkf_session_run_cost(f->ahead, &cost), VKF_OK);
+    assert_int_equal(vkf_session_get_run_cost(f->ahead, &cost), VKF_OK);
     assert_true(cost.host_ns > 0 && cost.wait_ns >= 0);
     if (f->gpu->context->device.plan.enabled.timestamps)
-        assert_int_equal(vkf_session_timings(f->ahead, &count, timings), VKF_OK);
+        assert_int_equal(vkf_session_get_timings(f->ahead, &count, timings), VKF_OK);
     return true;
 }
 

@@ -369,14 +369,15 @@ static void test_attention_of_greedy_equals_decode(void **state)
     greedy(rig.session, BATCH, SOURCE, sources, 0, out.ids, out.lengths);
     for (uint32_t i = 0; i < LAYERS * BATCH; i++) {
         assert_int_equal(
-            vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, i / BATCH, i % BATCH, QUERIES, gathered[i]),
+            vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, i / BATCH, i % BATCH, QUERIES, gathered[i]),
             VKF_OK);
         check_weights(sources + i % BATCH * SOURCE, config.pad_id, gathered[i], HEADS * QUERIES);
     }
     decode(rig.session, BATCH, out.ids, MAX_LEN, QUERIES, logits);
     for (uint32_t i = 0; i < LAYERS * BATCH; i++) {
         assert_int_equal(
-            vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, i / BATCH, i % BATCH, QUERIES, whole_run), VKF_OK);
+            vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, i / BATCH, i % BATCH, QUERIES, whole_run),
+            VKF_OK);
         assert_close(gathered[i], whole_run, PLANE, 1e-5, 1e-5,
                      vkf_test_label(rig.gpu, "layer %u row %u", i / BATCH, i % BATCH));
     }
@@ -392,8 +393,8 @@ static void test_attention_of_the_first_positions(void **state)
     vkf_test_rig rig = make_rig(state, &config, VKF_DTYPE_F32, sources);
     encode(rig.session, BATCH, SOURCE, sources);
     decode(rig.session, BATCH, targets, QUERIES, QUERIES, logits);
-    assert_int_equal(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, QUERIES, all), VKF_OK);
-    assert_int_equal(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, FEWER, some), VKF_OK);
+    assert_int_equal(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, QUERIES, all), VKF_OK);
+    assert_int_equal(vkf_session_get_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, FEWER, some), VKF_OK);
     for (size_t h = 0; h < HEADS; h++)
         assert_memory_equal(some + h * FEWER * SOURCE, all + h * QUERIES * SOURCE, FEWER * SOURCE * sizeof *all);
     vkf_test_rig_free(&rig);

@@ -25,7 +25,8 @@ typedef struct fixture {
     vkf_model *model;
     vkf_session *session, *plain; // of the same description
     uint32_t vocab, dim;
-    int32_t ids[BATCH * SOURCE], lengths[BATCH];
+    int32_t ids[BATCH * SOURCE];
+    uint32_t lengths[BATCH];
     float expected[MOST];
 } fixture;
 
@@ -78,8 +79,8 @@ static VkBuffer find(const fixture *b, vkf_session_data data, VkDeviceSize *out_
 {
     VkBuffer buffer = VK_NULL_HANDLE;
     vkf_tensor tensor;
-    assert_true(vkf_session_tensor(b->session, data, &tensor));
-    vkf_buffer_vulkan(tensor.buffer, &buffer, out_offset);
+    assert_true(vkf_session_get_tensor(b->session, data, &tensor));
+    vkf_buffer_get_vulkan(tensor.buffer, &buffer, out_offset);
     *out_offset += tensor.offset_bytes;
     return buffer;
 }
@@ -105,7 +106,7 @@ static VkCommandBuffer keeping(const fixture *b, vkf_session_data data, const ow
 static vkf_encode_args encode_args(fixture *b, int run)
 {
     for (uint32_t i = 0; i < run_batch[run]; i++)
-        b->lengths[i] = (int32_t)(run_len[run] > i ? run_len[run] - i : 1);
+        b->lengths[i] = run_len[run] > i ? run_len[run] - i : 1;
     return (vkf_encode_args){
         .batch = run_batch[run], .source_len = run_len[run], .source_ids = b->ids + run, .source_lengths = b->lengths};
 }
@@ -121,7 +122,7 @@ static size_t expect_embeddings(fixture *b, int run)
 static void read_embeddings(const fixture *b, float *out_values, size_t count)
 {
     vkf_tensor tensor;
-    assert_true(vkf_session_tensor(b->session, VKF_SESSION_EMBEDDINGS, &tensor));
+    assert_true(vkf_session_get_tensor(b->session, VKF_SESSION_EMBEDDINGS, &tensor));
     assert_int_equal(tensor.rank, 2);
     assert_int_equal(tensor.shape[0], BATCH);
     assert_int_equal(tensor.shape[1], b->dim);
@@ -274,9 +275,9 @@ static void expect_step(fixture *b, uint32_t step)
 static void check_rows(const fixture *b)
 {
     for (uint32_t row = 0; row < BATCH; row++) {
-        const uint32_t count = vkf_session_position(b->plain, row);
-        assert_int_equal(vkf_session_position(b->session, row), count);
-        assert_memory_equal(vkf_session_tokens(b->session, row), vkf_session_tokens(b->plain, row),
+        const uint32_t count = vkf_session_get_position(b->plain, row);
+        assert_int_equal(vkf_session_get_position(b->session, row), count);
+        assert_memory_equal(vkf_session_get_tokens(b->session, row), vkf_session_get_tokens(b->plain, row),
                             count * sizeof(int32_t));
     }
 }
@@ -343,7 +344,7 @@ static void test_submitted_steps_of_unequal_rows(void **state)
     prefill(&b, b.session);
     check_ok(&b, vkf_session_truncate(b.plain, 0, 2));
     check_ok(&b, vkf_session_truncate(b.session, 0, 2));
-    assert_true(vkf_session_tensor(b.session, VKF_SESSION_LOGITS, &tensor));
+    assert_true(vkf_session_get_tensor(b.session, VKF_SESSION_LOGITS, &tensor));
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         const vkf_step_args expected = {.batch = BATCH, .ids = ids[i], .out_logits = b.expected};
         const vkf_step_args args = {.batch = BATCH, .ids = ids[i]};
@@ -381,12 +382,12 @@ static void test_rows_are_empty_behind_a_failure(void **state)
     const PFN_vkWaitForFences wait = vk->vkWaitForFences;
     prefill(&b, b.session);
     check_ok(&b, vkf_session_submit_step(b.session, &args, &none));
-    assert_int_equal(vkf_session_position(b.session, 0), PROMPT + 1);
+    assert_int_equal(vkf_session_get_position(b.session, 0), PROMPT + 1);
     vk->vkWaitForFences = fail_to_wait;
     assert_int_equal(vkf_session_wait(b.session), VKF_ERROR_OUT_OF_HOST_MEMORY);
     vk->vkWaitForFences = wait;
     for (uint32_t row = 0; row < BATCH; row++)
-        assert_int_equal(vkf_session_position(b.session, row), 0);
+        assert_int_equal(vkf_session_get_position(b.session, row), 0);
     check_ok(&b, vkf_session_wait(b.session)); // nothing is under way any more
     prefill(&b, b.plain);
     prefill(&b, b.session);
@@ -429,7 +430,7 @@ static void test_recorded_encodes_run_with_sizes_of_their_own(void **state)
     check_ok(&b, vkf_session_record_encode(b.session, commands));
     record_keeping(&b, commands, VKF_SESSION_EMBEDDINGS, &kept, (size_t)BATCH * b.dim);
     assert_int_equal(b.p->vk.vkEndCommandBuffer(commands), VK_SUCCESS);
-    const uint32_t recorded = vkf_session_record_count(b.session);
+    const uint32_t recorded = vkf_session_get_record_count(b.session);
     for (int run = 0; run < 2 * RUNS; run++) {
         const size_t count = expect_embeddings(&b, run % RUNS);
         const vkf_encode_args args = encode_args(&b, run % RUNS);
@@ -437,7 +438,7 @@ static void test_recorded_encodes_run_with_sizes_of_their_own(void **state)
         program_submit(b.p, commands);
         check_same(&b, kept.mapped, count, "a recorded encode");
     }
-    assert_int_equal(vkf_session_record_count(b.session), recorded);
+    assert_int_equal(vkf_session_get_record_count(b.session), recorded);
     fixture_close(&b);
     program_destroy_buffer(b.p, &kept);
     traits->rows_by_class = !traits->processor;
@@ -529,7 +530,7 @@ static void test_source_on_the_device(void **state)
     vkf_test_rig_make(&p->gpu, &embedded, VKF_DTYPE_F32, &sizes, &rig);
     vkf_encode_args args = {.batch = 2, .source_len = 4, .source = source, .out_memory = expected};
     assert_int_equal(vkf_session_encode(rig.session, &args), VKF_OK);
-    assert_true(vkf_session_tensor(rig.session, VKF_SESSION_MEMORY, &memory));
+    assert_true(vkf_session_get_tensor(rig.session, VKF_SESSION_MEMORY, &memory));
     args.out_memory = NULL;
     for (int i = 0; i < 2; i++) {
         if (i == 1) {
@@ -581,9 +582,9 @@ static void test_unusable_steps_are_refused(void **state)
     check_refused(&b, vkf_session_submit_step(b.session, &args, &none), "results stay on the device");
     check_refused(&b, vkf_session_submit_encode(b.session, &encode, &none), "no encoder");
     check_refused(&b, vkf_session_record_step(b.session, VK_NULL_HANDLE), "the command buffer is null");
-    assert_false(vkf_session_tensor(b.session, VKF_SESSION_EMBEDDINGS, &tensor));
-    assert_false(vkf_session_tensor(b.session, VKF_SESSION_DATA_COUNT, &tensor));
-    assert_int_equal(vkf_session_position(b.session, 0), 0);
+    assert_false(vkf_session_get_tensor(b.session, VKF_SESSION_EMBEDDINGS, &tensor));
+    assert_false(vkf_session_get_tensor(b.session, VKF_SESSION_DATA_COUNT, &tensor));
+    assert_int_equal(vkf_session_get_position(b.session, 0), 0);
     fixture_close(&b);
 }
 

@@ -336,7 +336,7 @@ static void read_weights(vkf_session *session, const token_run *run, vkf_attenti
 {
     for (uint32_t i = 0; i < layers; i++)
         for (uint32_t b = 0; b < run->batch; b++, out_weights += plane)
-            assert_int_equal(vkf_session_attention(session, kind, i, b, query_len, out_weights), VKF_OK);
+            assert_int_equal(vkf_session_get_attention(session, kind, i, b, query_len, out_weights), VKF_OK);
 }
 
 static void run_session(vkf_session *session, const struct seq2seq_case *c, const vkf_model_config *config,

@@ -76,7 +76,7 @@ static saved *save(vkf_session *session)
 static vkf_status load(vkf_session *session, saved *s)
 {
     s->at = 0;
-    return vkf_session_load_from(session, get, s);
+    return vkf_session_restore_from(session, get, s);
 }
 
 // ---- what is loaded
@@ -95,8 +95,8 @@ static void check_loading(vkf_test_gpu *gpu, const char *family, uint32_t max_ba
     vkf_test_must(gpu, load(to, s));
     assert_int_equal(s->at, s->size);
     for (uint32_t row = 0; row < max_batch; row++)
-        assert_int_equal(vkf_session_position(to, row), row < 2 ? vkf_session_position(from, row) : 0);
-    assert_memory_equal(vkf_session_tokens(to, 1), vkf_session_tokens(from, 1), 3 * sizeof(int32_t));
+        assert_int_equal(vkf_session_get_position(to, row), row < 2 ? vkf_session_get_position(from, row) : 0);
+    assert_memory_equal(vkf_session_get_tokens(to, 1), vkf_session_get_tokens(from, 1), 3 * sizeof(int32_t));
     step(from, 2, logits[0]);
     step(to, 2, logits[1]);
     assert_close(logits[1], logits[0], MAX_VOCAB, 1e-5, 1e-5, vkf_test_label(gpu, "%s", family));
@@ -131,7 +131,7 @@ static void test_a_file_is_loaded_into_another_model_of_the_same_weights(void **
             assert_int_equal(vkf_session_save(session, path), VKF_OK);
             assert_int_equal(vkf_session_save(session, path), VKF_OK); // replaces it
         } else {
-            vkf_test_must(gpu, vkf_session_load(session, path));
+            vkf_test_must(gpu, vkf_session_restore(session, path));
         }
         step(session, 1, logits[i]);
         vkf_session_destroy(&session);
@@ -152,7 +152,7 @@ static void test_empty_rows_need_no_room(void **state)
     prefill(wide, 1, (const uint32_t[]){5});
     saved *s = save(wide);
     assert_int_equal(load(narrow, s), VKF_OK);
-    assert_int_equal(vkf_session_position(narrow, 0), 5);
+    assert_int_equal(vkf_session_get_position(narrow, 0), 5);
     vkf_session_destroy(&wide);
     vkf_session_destroy(&narrow);
     vkf_model_destroy(&model);
@@ -186,9 +186,9 @@ static void test_every_damaged_byte_is_noticed(void **state)
     }
     for (s->size = 0; s->size < size; s->size++)
         expect_refusal(gpu, session, s, "the end", s->size);
-    assert_int_equal(vkf_session_position(session, 0), 0);
+    assert_int_equal(vkf_session_get_position(session, 0), 0);
     assert_int_equal(load(session, s), VKF_OK);
-    assert_int_equal(vkf_session_position(session, 0), 3);
+    assert_int_equal(vkf_session_get_position(session, 0), 3);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
     free(s);
@@ -235,15 +235,15 @@ static void test_files_that_cannot_be(void **state)
     snprintf(below, sizeof below, "%s/none/chat.cache", directory.path);
     prefill(session, 1, (const uint32_t[]){4});
     assert_int_equal(vkf_session_save(session, below), VKF_ERROR_FILE);
-    assert_int_equal(vkf_session_load(session, below), VKF_ERROR_FILE);
+    assert_int_equal(vkf_session_restore(session, below), VKF_ERROR_FILE);
     assert_int_equal(vkf_session_save_to(session, put, &short_one), VKF_ERROR_FILE);
     assert_int_equal(vkf_session_save(session, path), VKF_OK);
     FILE *file = fopen(path, "ab");
     assert_non_null(file);
     assert_int_equal(fputc('x', file), 'x');
     assert_int_equal(fclose(file), 0);
-    vkf_test_expect(gpu, vkf_session_load(session, path), VKF_ERROR_FORMAT, "more follows the saved cache");
-    assert_int_equal(vkf_session_position(session, 0), 0);
+    vkf_test_expect(gpu, vkf_session_restore(session, path), VKF_ERROR_FORMAT, "more follows the saved cache");
+    assert_int_equal(vkf_session_get_position(session, 0), 0);
     assert_int_equal(unlink(path), 0);
     vkf_test_directory_remove(&directory); // in which nothing was left behind
     vkf_session_destroy(&session);

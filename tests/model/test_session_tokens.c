@@ -91,7 +91,7 @@ static float *whole_logits(const fixture *b, uint32_t row)
 static void check_last(const fixture *b, const float *last, uint32_t batch, const uint32_t *counts, const char *when)
 {
     for (uint32_t row = 0; row < batch; row++) {
-        assert_int_equal(vkf_session_position(b->session, row), b->counts[row]);
+        assert_int_equal(vkf_session_get_position(b->session, row), b->counts[row]);
         if (counts[row] == 0) {
             assert_true(last[(size_t)row * b->vocab] == UNTOUCHED);
             continue;
@@ -163,7 +163,7 @@ static void truncate_row(fixture *b, uint32_t row, uint32_t position)
 {
     assert_int_equal(vkf_session_truncate(b->session, row, position), VKF_OK);
     b->counts[row] = position;
-    assert_int_equal(vkf_session_position(b->session, row), position);
+    assert_int_equal(vkf_session_get_position(b->session, row), position);
 }
 
 // Rows that begin, end, and go on at places of their own.
@@ -267,7 +267,7 @@ static void test_tokens_follow_a_generation(void **state)
         memcpy(b.ids[row], prompt + (row > 0 ? lengths[0] : 0), lengths[row] * sizeof *prompt);
         memcpy(b.ids[row] + lengths[row], out_ids + row * 6, out_lengths[row] * sizeof *out_ids);
         b.counts[row] = lengths[row] + out_lengths[row] - 1;
-        assert_int_equal(vkf_session_position(b.session, row), b.counts[row]);
+        assert_int_equal(vkf_session_get_position(b.session, row), b.counts[row]);
     }
     prefill(&b, 2, (const uint32_t[]){3, 1}, false, "behind a generation");
     fixture_close(&b);
@@ -312,7 +312,7 @@ static void test_prompts_reuse_what_they_begin_with(void **state)
             b.ids[0][i] = (int32_t)vkf_test_random_below(&b.gpu->random, b.vocab);
         check_reuse(&b, 10, 0);
         check_reuse(&b, 10, 9);
-        check_reuse(&b, 16, vkf_session_position(b.session, 0) > 10 ? 10 : 9);
+        check_reuse(&b, 16, vkf_session_get_position(b.session, 0) > 10 ? 10 : 9);
         b.ids[0][4] = (b.ids[0][4] + 1) % (int32_t)b.vocab;
         check_reuse(&b, 12, 4);
         assert_int_equal(vkf_session_truncate(b.session, 0, 3), VKF_OK);
@@ -429,7 +429,7 @@ static void test_tokens_that_are_refused(void **state)
         assert_int_equal(vkf_session_step(b.session, &steps[i]), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_session_truncate(b.session, 0, 1), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_session_truncate(b.session, BATCH, 0), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_session_position(b.session, BATCH), 0);
+    assert_int_equal(vkf_session_get_position(b.session, BATCH), 0);
     fixture_close(&b);
 }
 
@@ -494,7 +494,7 @@ static void test_a_cancelled_part_empties_its_rows(void **state)
     fixture_open(&b, vkf_test_gpu_of(state), "llama");
     const vkf_prefill_args args = {.batch = 1, .ids = ids, .counts = (const uint32_t[]){20}, .progress = cancel};
     assert_int_equal(vkf_session_prefill(b.session, &args), VKF_ERROR_CANCELLED);
-    assert_int_equal(vkf_session_position(b.session, 0), 0);
+    assert_int_equal(vkf_session_get_position(b.session, 0), 0);
     prefill(&b, 1, (const uint32_t[]){6}, false, "after a cancelled part");
     fixture_close(&b);
 }

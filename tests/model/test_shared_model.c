@@ -65,11 +65,11 @@ static void test_embedders_take_the_weights_once(void **state)
     const uint64_t before = vkf_test_bytes_in_use(gpu);
     vkf_embedder *first = make_embedder(gpu, NULL, vkf_test_pretrained("sentence-mean"));
     const uint64_t whole = vkf_test_bytes_in_use(gpu) - before;
-    vkf_embedder *second = make_embedder(gpu, vkf_embedder_model(first), NULL);
+    vkf_embedder *second = make_embedder(gpu, vkf_embedder_get_model(first), NULL);
     vkf_model_config config;
     float embeddings[2][64];
     assert_true(vkf_test_bytes_in_use(gpu) - before < 2 * whole);
-    assert_ptr_equal(vkf_embedder_model(first), vkf_embedder_model(second));
+    assert_ptr_equal(vkf_embedder_get_model(first), vkf_embedder_get_model(second));
     vkf_embedder_get_config(first, &config);
     assert_in_range(config.embedding_dim, 1, 64);
     vkf_embedder *const embedders[] = {first, second};
@@ -89,14 +89,15 @@ static void test_tokenizers_are_shown(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_generator *generator = make_generator(gpu, NULL, vkf_test_pretrained("llama"));
     vkf_embedder *embedder = make_embedder(gpu, NULL, vkf_test_pretrained("sentence-mean"));
-    const vkf_tokenizer *shown[] = {vkf_generator_tokenizer(generator), vkf_embedder_tokenizer(embedder)};
+    const vkf_tokenizer *shown[] = {vkf_generator_get_tokenizer(generator), vkf_embedder_get_tokenizer(embedder)};
     const char *const families[] = {"llama", "sentence-mean"};
     for (size_t i = 0; i < 2; i++) {
         vkf_tokenizer *own = NULL;
         vkf_encoding a = {0}, b = {0};
-        assert_int_equal(vkf_tokenizer_load(NULL, vkf_test_pretrained(families[i]), &own), VKF_OK);
-        assert_int_equal(vkf_tokenizer_encode(shown[i], "A cat sat.", 10, NULL, 0, NULL, &a), VKF_OK);
-        assert_int_equal(vkf_tokenizer_encode(own, "A cat sat.", 10, NULL, 0, NULL, &b), VKF_OK);
+        assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = vkf_test_pretrained(families[i])}, &own),
+                         VKF_OK);
+        assert_int_equal(vkf_tokenizer_encode(shown[i], &(vkf_text){"A cat sat.", 10}, NULL, NULL, &a), VKF_OK);
+        assert_int_equal(vkf_tokenizer_encode(own, &(vkf_text){"A cat sat.", 10}, NULL, NULL, &b), VKF_OK);
         assert_int_equal(a.count, b.count);
         assert_memory_equal(a.ids, b.ids, a.count * sizeof *a.ids);
         vkf_encoding_free(&a);
@@ -105,8 +106,8 @@ static void test_tokenizers_are_shown(void **state)
     }
     vkf_generator_destroy(&generator);
     vkf_embedder_destroy(&embedder);
-    assert_null(vkf_generator_tokenizer(NULL));
-    assert_null(vkf_embedder_tokenizer(NULL));
+    assert_null(vkf_generator_get_tokenizer(NULL));
+    assert_null(vkf_embedder_get_tokenizer(NULL));
 }
 
 static void test_models_that_do_not_fit_are_refused(void **state)
@@ -117,9 +118,9 @@ static void test_models_that_do_not_fit_are_refused(void **state)
     vkf_embedder *embedder = NULL;
     const vkf_generator_desc wants = {.model = encoder};
     const vkf_embedder_desc embeds = {.model = encoder, .max_batch = 1};
-    assert_int_equal(vkf_generator_create(gpu->context, &wants, &generator), VKF_ERROR_UNSUPPORTED);
+    assert_int_equal(vkf_generator_load(gpu->context, &wants, &generator), VKF_ERROR_UNSUPPORTED);
     assert_int_equal(vkf_test_gpu_open(&other, &(vkf_context_desc){0}), 0);
-    vkf_test_expect(&other, vkf_embedder_create(other.context, &embeds, &embedder), VKF_ERROR_INVALID_ARGUMENT,
+    vkf_test_expect(&other, vkf_embedder_load(other.context, &embeds, &embedder), VKF_ERROR_INVALID_ARGUMENT,
                     "the model belongs to another context");
     vkf_context_destroy(&other.context);
     vkf_model_destroy(&encoder);

@@ -154,7 +154,7 @@ enum { ROWS = 2, LEN = 5, TOKENS = 2, MOST_DIM = 128 };
 
 static void encode_padded(vkf_session *session, int32_t padding, float *out_embeddings)
 {
-    const int32_t lengths[ROWS] = {LEN, TOKENS};
+    const uint32_t lengths[ROWS] = {LEN, TOKENS};
     int32_t ids[ROWS * LEN] = {5, 6, 7, 8, 9, 10, 11}, types[ROWS * LEN] = {0, 1, 1, 0, 1, 1, 0};
     for (size_t i = LEN + TOKENS; i < ROWS * LEN; i++)
         ids[i] = types[i] = padding;
@@ -222,7 +222,7 @@ static vkf_status load_embedder(vkf_context *context, const char *directory)
 {
     const vkf_embedder_desc desc = {.directory = directory, .head = strstr(directory, "classification") != NULL};
     vkf_embedder *embedder = NULL;
-    vkf_status status = vkf_embedder_create(context, &desc, &embedder);
+    vkf_status status = vkf_embedder_load(context, &desc, &embedder);
     assert_int_equal(embedder != NULL, status == VKF_OK);
     vkf_embedder_destroy(&embedder);
     return status;
@@ -232,7 +232,7 @@ static vkf_status load_generator(vkf_context *context, const char *directory)
 {
     const vkf_generator_desc desc = {.directory = directory};
     vkf_generator *generator = NULL;
-    vkf_status status = vkf_generator_create(context, &desc, &generator);
+    vkf_status status = vkf_generator_load(context, &desc, &generator);
     assert_int_equal(generator != NULL, status == VKF_OK);
     vkf_generator_destroy(&generator);
     return status;

@@ -192,7 +192,7 @@ static void test_only_the_adapter_changes(void **state)
     assert_int_equal(info.parameter_count, count);
     assert_int_equal(info.trained_count, count - frozen);
     assert_in_range(info.weights_bytes, frozen * sizeof *before, 2 * frozen * sizeof *before);
-    assert_true(vkf_trainer_parameter(t.trainer, 0, &parameter));
+    assert_true(vkf_trainer_get_parameter(t.trainer, 0, &parameter));
     assert_string_equal(parameter.name, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     free(before);
     free(after);
@@ -230,7 +230,7 @@ static void test_checkpoints_have_the_adapter(void **state)
     vkf_test_must(gpu, vkf_trainer_save(t.trainer, path));
     (void)vkf_test_trained_step(&t, 1);
     vkf_test_trained_open(&again, gpu, vkf_test_pretrained("llama"), &desc);
-    vkf_test_must(gpu, vkf_trainer_resume(again.trainer, path));
+    vkf_test_must(gpu, vkf_trainer_restore(again.trainer, path));
     again.batch = t.batch;
     (void)vkf_test_trained_step(&again, 1);
     float *a = vkf_test_trained_read(&t, &count), *b = vkf_test_trained_read(&again, &count);

@@ -152,14 +152,14 @@ static void test_a_step_that_overflows_is_skipped(void **state)
     const vkf_train_result result = vkf_test_trained_step(&t, 1);
     float *after = vkf_test_trained_read(&t, &count);
     assert_true(result.skipped && result.loss_scale == 0x1p126f && t.trainer->state.loss_scale == 0x1p125f);
-    assert_true(isfinite(result.loss) && vkf_trainer_steps(t.trainer) == 0);
+    assert_true(isfinite(result.loss) && vkf_trainer_get_steps(t.trainer) == 0);
     assert_memory_equal(before, after, count * sizeof *before);
     free(before);
     free(after);
     int steps = 0;
     while (vkf_test_trained_step(&t, 1).skipped)
         assert_true(++steps < 126);
-    assert_true(steps > 0 && vkf_trainer_steps(t.trainer) == 1);
+    assert_true(steps > 0 && vkf_trainer_get_steps(t.trainer) == 1);
     vkf_test_trained_close(&t);
 }
 
@@ -221,7 +221,7 @@ static void check_resumed(vkf_test_gpu *gpu, const char *path)
     vkf_test_must(gpu, vkf_trainer_save(first.trainer, path));
     vkf_test_trained_close(&first);
     vkf_test_trained_open(&second, gpu, DEMO, &halves);
-    vkf_test_must(gpu, vkf_trainer_resume(second.trainer, path));
+    vkf_test_must(gpu, vkf_trainer_restore(second.trainer, path));
     second.batch = whole.batch;
     (void)vkf_test_trained_step(&second, 2);
     (void)vkf_test_trained_step(&whole, 4);
@@ -238,8 +238,8 @@ static void check_other_type(vkf_test_gpu *gpu, const char *path, vkf_dtype type
     vkf_test_trained t;
     desc.mixed_precision = type;
     vkf_test_trained_open(&t, gpu, DEMO, &desc);
-    vkf_test_must(gpu, vkf_trainer_resume(t.trainer, path));
-    assert_true(vkf_trainer_steps(t.trainer) == 2 && t.trainer->state.loss_scale == scale);
+    vkf_test_must(gpu, vkf_trainer_restore(t.trainer, path));
+    assert_true(vkf_trainer_get_steps(t.trainer) == 2 && t.trainer->state.loss_scale == scale);
     vkf_test_trained_close(&t);
 }
 

@@ -116,7 +116,7 @@ static void save_other(vkf_test_gpu *gpu, const tested *of, const char *path)
 static void expect_refused(vkf_test_trained *t, const char *saved, const damage *d)
 {
     vkf_test_everything before = vkf_test_trained_everything(t);
-    const vkf_status status = vkf_trainer_resume(t->trainer, saved);
+    const vkf_status status = vkf_trainer_restore(t->trainer, saved);
     if (status != d->status)
         fail_msg("%s: %s, %s", d->name, vkf_status_name(status), t->gpu->last_error);
     vkf_test_everything after = vkf_test_trained_everything(t);
@@ -155,8 +155,8 @@ static void check_refusals(vkf_test_gpu *gpu, const tested *of)
     (void)vkf_test_trained_step(&control, STEPS);
     vkf_test_everything a = vkf_test_trained_everything(&t), b = vkf_test_trained_everything(&control);
     vkf_test_expect_same(&a, &b, "steps behind a refusal");
-    vkf_test_must(gpu, vkf_trainer_resume(t.trainer, saved)); // the damage was what it was refused for
-    assert_int_equal(vkf_trainer_steps(t.trainer), 3);
+    vkf_test_must(gpu, vkf_trainer_restore(t.trainer, saved)); // the damage was what it was refused for
+    assert_int_equal(vkf_trainer_get_steps(t.trainer), 3);
     vkf_test_trained_close(&t);
     vkf_test_trained_close(&control);
     vkf__directory_remove_unheld(directory.path, "saved");
@@ -251,7 +251,7 @@ static void test_a_checkpoint_has_the_progress(void **state)
     vkf_trainer_set_best(t.trainer, 3, -0.5);
     vkf_trainer_get_progress(t.trainer, &progress);
     expect_progress(&progress, 3, -0.5);
-    vkf_test_must(gpu, vkf_trainer_resume(t.trainer, saved));
+    vkf_test_must(gpu, vkf_trainer_restore(t.trainer, saved));
     vkf_trainer_get_progress(t.trainer, &progress);
     expect_progress(&progress, 2, 0.1);
     progress = (vkf_train_progress){0};

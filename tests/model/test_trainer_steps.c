@@ -72,7 +72,7 @@ static double gradient_of(vkf_test_trained *t, float max_norm, double *out_gradi
     float *values = malloc(count * sizeof *values);
     double norm = 0;
     assert_non_null(values);
-    vkf_test_must(t->gpu, vkf_trainer_gradient(t->trainer, &t->batch, 0, values));
+    vkf_test_must(t->gpu, vkf_trainer_compute_gradient(t->trainer, &t->batch, 0, values));
     for (size_t i = 0; i < count; i++)
         norm += (double)values[i] * values[i];
     norm = sqrt(norm);
@@ -85,8 +85,8 @@ static double gradient_of(vkf_test_trained *t, float max_norm, double *out_gradi
 static vkf_tensor only_value(const vkf_test_trained *t)
 {
     vkf_train_parameter only;
-    assert_true(vkf_trainer_parameter(t->trainer, 0, &only));
-    assert_false(vkf_trainer_parameter(t->trainer, 1, &only));
+    assert_true(vkf_trainer_get_parameter(t->trainer, 0, &only));
+    assert_false(vkf_trainer_get_parameter(t->trainer, 1, &only));
     return only.value;
 }
 
@@ -173,8 +173,8 @@ static void test_trainings_go_on_bit_by_bit(void **state)
     vkf_test_trained_close(&first);
     other.seed = 12; // the checkpoint's is what counts
     vkf_test_trained_open(&second, gpu, DEMO, &other);
-    vkf_test_must(gpu, vkf_trainer_resume(second.trainer, path));
-    assert_int_equal(vkf_trainer_steps(second.trainer), 2);
+    vkf_test_must(gpu, vkf_trainer_restore(second.trainer, path));
+    assert_int_equal(vkf_trainer_get_steps(second.trainer), 2);
     second.batch = whole.batch;
     (void)vkf_test_trained_step(&second, 2);
     (void)vkf_test_trained_step(&whole, 4);
@@ -184,7 +184,7 @@ static void test_trainings_go_on_bit_by_bit(void **state)
     vkf_test_trained_close(&whole);
     other.optimizer = VKF_OPTIMIZER_ADAM;
     vkf_test_trained_open(&second, gpu, DEMO, &other);
-    assert_int_equal(vkf_trainer_resume(second.trainer, path), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_trainer_restore(second.trainer, path), VKF_ERROR_INVALID_ARGUMENT);
     vkf_test_trained_close(&second);
     vkf__directory_remove_unheld(directory.path, "saved");
     vkf_test_directory_remove(&directory);
@@ -364,7 +364,7 @@ static void test_a_parameter_that_is_not_finite_is_named(void **state)
     vkf_test_expect(t.gpu, vkf_trainer_step(t.trainer, &t.batch, 1, &result), VKF_ERROR_NOT_FINITE, "in step 1");
     assert_non_null(strstr(t.gpu->last_error, "the parameter model.norm.weight"));
     assert_int_equal(vkf_trainer_evaluate(t.trainer, &t.batch, &result), VKF_ERROR_NOT_FINITE);
-    assert_int_equal(vkf_trainer_steps(t.trainer), 0);
+    assert_int_equal(vkf_trainer_get_steps(t.trainer), 0);
     vkf_test_trained_close(&t);
 }
 
@@ -499,10 +499,15 @@ static void check_sizes(vkf_test_trained *t)
 
 static void check_numbers(vkf_test_trained *t)
 {
-    int32_t *const places[] = {&t->source[3], &t->target[2], &t->labels[4], &t->lengths[1], &t->lengths[1]};
-    const int32_t wrong[] = {-1, 1 << 20, 1 << 20, 0, VKF_TEST_SOURCE + 1};
-    const char *const says[] = {"source_ids[3] is -1", "target_ids[2] is 1048576", "labels[4] is 1048576",
-                                "source_lengths[1] is 0", "source_lengths[1] is 8"};
+    int32_t *const places[] = {&t->source[3], &t->target[2], &t->labels[4]};
+    const int32_t wrong[] = {-1, 1 << 20, 1 << 20};
+    const char *const says[] = {"source_ids[3] is -1", "target_ids[2] is 1048576", "labels[4] is 1048576"};
+    const uint32_t length = t->lengths[1];
+    t->lengths[1] = 0;
+    expect_batch(t, &t->batch, VKF_ERROR_INVALID_ARGUMENT, "source_lengths[1] is 0");
+    t->lengths[1] = VKF_TEST_SOURCE + 1;
+    expect_batch(t, &t->batch, VKF_ERROR_INVALID_ARGUMENT, "source_lengths[1] is 8");
+    t->lengths[1] = length;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const int32_t right = *places[i];
         *places[i] = wrong[i];
@@ -521,7 +526,7 @@ static void test_batches_are_refused(void **state)
     float gradient[1];
     vkf_test_trained t;
     vkf_test_trained_open(&t, gpu, vkf_test_pretrained("bart"), &(vkf_trainer_desc){0});
-    assert_int_equal(vkf_trainer_gradient(t.trainer, &t.batch, 1000, gradient), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_trainer_compute_gradient(t.trainer, &t.batch, 1000, gradient), VKF_ERROR_INVALID_ARGUMENT);
     check_sizes(&t);
     check_numbers(&t);
     vkf_test_trained_close(&t);

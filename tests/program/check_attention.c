@@ -71,7 +71,7 @@ static vkf_status describe(const run *r, vkf_attention_kind kind, json_t *out_la
     vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < layers && status == VKF_OK; i++) {
         const float *values = weights;
-        status = vkf_session_attention(r->session, kind, i, 0, shape[1], weights);
+        status = vkf_session_get_attention(r->session, kind, i, 0, shape[1], weights);
         if (status == VKF_OK)
             json_array_append_new(out_layers, list_of(&values, shape, 3));
     }

@@ -38,7 +38,7 @@ void vkf_test_skip_unless_all(void)
 void vkf_test_skip_if_children_have_no_threads(const vkf_test_gpu *gpu)
 {
     vkf_device_info info;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     // The driver's threads, which the parent alone has, are still in the sanitizer's list: it ends a child that gets
     // one in the place of such a thread.
     if (THREAD_SANITIZER)
@@ -95,7 +95,7 @@ static void exit_unless_subgroups_fit(const vkf_test_gpu *gpu)
     vkf_device_info info;
     if (!wanted || !gpu->context)
         return;
-    vkf_context_device_info(gpu->context, &info);
+    vkf_context_get_device_info(gpu->context, &info);
     if (info.subgroup_size == strtoul(wanted, NULL, 10))
         return;
     printf("skipped: subgroups have %u lanes here, not %s\n", (unsigned)info.subgroup_size, wanted);
@@ -301,7 +301,7 @@ uint64_t vkf_test_bytes_in_use(const vkf_test_gpu *gpu)
 {
     vkf_memory_usage usage;
     uint64_t bytes = 0;
-    vkf_context_memory_usage(gpu->context, &usage);
+    vkf_context_get_memory_usage(gpu->context, &usage);
     for (uint32_t i = 0; i < usage.heap_count; i++)
         bytes += usage.used_bytes[i];
     return bytes;

@@ -322,14 +322,14 @@ vkf_session *vkf_test_make_session(vkf_test_gpu *gpu, vkf_model *model, const vk
 vkf_generator *vkf_test_make_generator(vkf_test_gpu *gpu, const vkf_generator_desc *desc)
 {
     vkf_generator *generator = NULL;
-    must_have(gpu, vkf_generator_create(gpu->context, desc, &generator), "generator", desc->directory);
+    must_have(gpu, vkf_generator_load(gpu->context, desc, &generator), "generator", desc->directory);
     return generator;
 }
 
 vkf_embedder *vkf_test_make_embedder(vkf_test_gpu *gpu, const vkf_embedder_desc *desc)
 {
     vkf_embedder *embedder = NULL;
-    must_have(gpu, vkf_embedder_create(gpu->context, desc, &embedder), "embedder", desc->directory);
+    must_have(gpu, vkf_embedder_load(gpu->context, desc, &embedder), "embedder", desc->directory);
     return embedder;
 }
 
@@ -356,7 +356,7 @@ void vkf_test_must(const vkf_test_gpu *gpu, vkf_status status)
 vkf_memory_usage vkf_test_usage(const vkf_test_gpu *gpu)
 {
     vkf_memory_usage usage;
-    vkf_context_memory_usage(gpu->context, &usage);
+    vkf_context_get_memory_usage(gpu->context, &usage);
     return usage;
 }
 

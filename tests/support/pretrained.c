@@ -102,7 +102,8 @@ vkf_test_saved vkf_test_saved_open(vkf_test_gpu *gpu, const char *family, vkf_mo
 
 void vkf_test_saved_close(vkf_test_saved *saved)
 {
-    assert_int_equal(vkf_session_record_count(saved->session), vkf_session_command_buffer_count(saved->session));
+    assert_int_equal(vkf_session_get_record_count(saved->session),
+                     vkf_session_get_command_buffer_count(saved->session));
     vkf_session_destroy(&saved->session);
     vkf_model_destroy(&saved->model);
     vkf__tensor_file_close(&saved->cases);
@@ -141,7 +142,7 @@ bool vkf_test_in_full(vkf_test_gpu *gpu)
     return false;
 #else
     vkf_device_info device;
-    vkf_context_device_info(gpu->context, &device);
+    vkf_context_get_device_info(gpu->context, &device);
     return gpu->profile == VKF_CAPS_PROFILE_FULL && strstr(device.name, "llvmpipe");
 #endif
 }

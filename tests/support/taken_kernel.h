@@ -1,4 +1,4 @@
-// Which kernel a call takes for an operator, whatever it dispatches besides: vkf_context_last_op_kernel() names the
+// Which kernel a call takes for an operator, whatever it dispatches besides: vkf_context_get_last_op_kernel() names the
 // last dispatch, which sums up parts where the call was cut into some.
 #ifndef VKF_TESTS_TAKEN_KERNEL_H
 #define VKF_TESTS_TAKEN_KERNEL_H

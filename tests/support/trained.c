@@ -54,7 +54,7 @@ static void make_batch(vkf_test_trained *t)
     draw(t, t->labels, VKF_TEST_BATCH * VKF_TEST_SOURCE, classes);
     t->labels[1] = -100;
     for (int i = 0; i < VKF_TEST_BATCH; i++)
-        t->lengths[i] = VKF_TEST_SOURCE - i;
+        t->lengths[i] = (uint32_t)(VKF_TEST_SOURCE - i);
     t->batch = (vkf_train_batch){VKF_TEST_BATCH, VKF_TEST_SOURCE, t->source, t->lengths,
                                  t->types,       VKF_TEST_TARGET, t->target, t->labels};
 }

@@ -15,7 +15,7 @@ typedef struct vkf_test_trained {
     vkf_trainer *trainer;
     int32_t source[VKF_TEST_BATCH * VKF_TEST_SOURCE], types[VKF_TEST_BATCH * VKF_TEST_SOURCE];
     int32_t target[VKF_TEST_BATCH * VKF_TEST_TARGET], labels[VKF_TEST_BATCH * VKF_TEST_SOURCE];
-    int32_t lengths[VKF_TEST_BATCH];
+    uint32_t lengths[VKF_TEST_BATCH];
     vkf_train_batch batch;
 } vkf_test_trained;
 

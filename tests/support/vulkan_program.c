@@ -94,7 +94,7 @@ static void find_device(program *p)
 // Takes every second feature out again, and the extensions that only these have.
 static void halve(program *p, VkDeviceCreateInfo *info)
 {
-    const VkPhysicalDeviceFeatures2 *all = vkf_required_features(p->setup);
+    const VkPhysicalDeviceFeatures2 *all = vkf_device_setup_get_features(p->setup);
     uint32_t structures = 0;
     vkf__feature_chain_read(all, &p->features);
     for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++)
@@ -137,8 +137,8 @@ static void use_setup(program *p, VkDeviceCreateInfo *info)
     assert_int_equal(vkf_device_setup_create(&p->desc, &p->setup), VKF_OK);
     if (p->wishes.aggregates)
         chain_aggregates(p, info);
-    assert_int_equal(vkf_fill_device_create_info(p->setup, info), VKF_OK);
-    p->external.features = p->wishes.aggregates ? &p->core : vkf_required_features(p->setup);
+    assert_int_equal(vkf_device_setup_fill_create_info(p->setup, info), VKF_OK);
+    p->external.features = p->wishes.aggregates ? &p->core : vkf_device_setup_get_features(p->setup);
     if (p->wishes.halved)
         halve(p, info);
     p->external.extensions = info->ppEnabledExtensionNames;

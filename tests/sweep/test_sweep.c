@@ -106,8 +106,8 @@ static void test_public_functions_with_tensors_of_another_context(void **state)
 static bool works_in_child(const char *function)
 {
     static const char *const names[] = {
-        "vkf_session_attention", "vkf_session_attention_shape", "vkf_session_run_cost",  "vkf_session_run_cost_sized",
-        "vkf_embedder_decode",   "vkf_vocabulary_encode",       "vkf_vocabulary_decode",
+        "vkf_session_get_attention",      "vkf_session_get_attention_shape", "vkf_session_get_run_cost",
+        "vkf_session_get_run_cost_sized", "vkf_vocabulary_encode",           "vkf_vocabulary_decode",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(function, names[i]) == 0)

@@ -56,7 +56,7 @@ size_t *valid_capacity(void);
 uint32_t *valid_capacity32(void);
 vkf_buffer *valid_foreign_buffer(void);
 const char *valid_directory(const char *function);
-const char *valid_checkpoint(const char *function); // to be made, or of vkf_trainer_resume() there
+const char *valid_checkpoint(const char *function); // to be made, or of vkf_trainer_restore() there
 VkCommandBuffer valid_VkCommandBuffer(void);
 
 vkf_context *valid_vkf_context(const char *function);
@@ -92,7 +92,7 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
     X(vkf_layer_submit_desc) X(vkf_session_submit_desc) X(vkf_context_desc) X(vkf_model_desc) X(vkf_session_desc) \
     X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) X(vkf_greedy_args) X(vkf_generate_args) \
     X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list) X(vkf_generator_desc) X(vkf_generator_args) \
-    X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_encode_options) X(vkf_tune_problem) \
+    X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_text) X(vkf_encode_options) X(vkf_tune_problem) \
     X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) X(vkf_train_batch) \
     X(vkf_inspection_desc) X(vkf_quantize_desc) X(vkf_draw_weights_desc)
 // clang-format on

@@ -23,7 +23,7 @@ static bool leaves_results(const char *function)
 
 vkf_encode_args valid_vkf_encode_args(const char *function, const char *parameter)
 {
-    static int32_t lengths[1];
+    static uint32_t lengths[1];
     (void)parameter;
     lengths[0] = 2;
     if (is(function, "transformer"))

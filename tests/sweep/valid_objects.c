@@ -54,7 +54,7 @@ vkf_session *valid_vkf_session(const char *function)
     if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
         is(function, "vkf_session_submit_step") || is(function, "vkf_session_record_step") ||
         is(function, "vkf_session_prepare_step") || is(function, "vkf_session_truncate") ||
-        is(function, "vkf_session_save") || is(function, "vkf_session_load")) {
+        is(function, "vkf_session_save") || is(function, "vkf_session_restore")) {
         const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);
         (void)emptied;
         return valid.token_session;
@@ -163,12 +163,13 @@ static void make_texts(void)
     const vkf_generator_desc generator = valid_vkf_generator_desc("vkf_generator", "");
     const vkf_embedder_desc embedder = valid_vkf_embedder_desc("vkf_embedder", "");
     vkf_context *context = valid.gpu->context;
-    assert_int_equal(vkf_generator_create(context, &generator, &valid.generator), VKF_OK);
-    assert_int_equal(vkf_embedder_create(context, &embedder, &valid.embedder), VKF_OK);
-    assert_int_equal(vkf_tokenizer_load(NULL, valid_directory("vkf_tokenizer"), &valid.tokenizer), VKF_OK);
+    assert_int_equal(vkf_generator_load(context, &generator, &valid.generator), VKF_OK);
+    assert_int_equal(vkf_embedder_load(context, &embedder, &valid.embedder), VKF_OK);
+    assert_int_equal(
+        vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = valid_directory("vkf_tokenizer")}, &valid.tokenizer), VKF_OK);
     assert_int_equal(vkf_vocabulary_load(context, valid_directory("vkf_vocabulary"), &valid.vocabulary), VKF_OK);
     const vkf_inspection_desc inspection = valid_vkf_inspection_desc("vkf_embedder", "");
-    assert_int_equal(vkf_inspection_create(&inspection, &valid.inspection), VKF_OK);
+    assert_int_equal(vkf_inspection_load(&inspection, &valid.inspection), VKF_OK);
 }
 
 static void make_vulkan(void)
@@ -206,7 +207,7 @@ void valid_make(vkf_test_gpu *gpu)
 {
     const vkf_context_desc other = {.profile = gpu->profile, .skip_self_test = true};
     valid = (valid_arguments){.gpu = gpu, .shape = {4, 4, 4, 4}};
-    vkf_context_device_info(gpu->context, &valid.info);
+    vkf_context_get_device_info(gpu->context, &valid.info);
     assert_int_equal(vkf_context_create(&other, &valid.other), VKF_OK);
     assert_int_equal(vkf_buffer_create(gpu->context, MEMORY_BYTES, "in", &valid.in), VKF_OK);
     assert_int_equal(vkf_buffer_create(gpu->context, MEMORY_BYTES, "out", &valid.out), VKF_OK);

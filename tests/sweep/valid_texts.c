@@ -69,12 +69,21 @@ vkf_embed_args valid_vkf_embed_args(const char *function, const char *parameter)
                             .progress_user = &valid};
 }
 
+vkf_text valid_vkf_text(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_text){"ab", 2};
+}
+
 vkf_tokenizer_desc valid_vkf_tokenizer_desc(const char *function, const char *parameter)
 {
     (void)function;
     (void)parameter;
-    return (vkf_tokenizer_desc){
-        .message = take_message, .message_user = &valid, .allocator = {allocate, release, &valid}};
+    return (vkf_tokenizer_desc){.path = valid_directory(function),
+                                .message = take_message,
+                                .message_user = &valid,
+                                .allocator = {allocate, release, &valid}};
 }
 
 vkf_inspection_desc valid_vkf_inspection_desc(const char *function, const char *parameter)

@@ -30,7 +30,7 @@ vkf_trainer *valid_vkf_trainer(const char *function)
 const char *valid_checkpoint(const char *function)
 {
     static char path[sizeof VKF_TEST_BINARY_DIR + 64];
-    const bool made = is(function, "vkf_trainer_resume") || is(function, "vkf_train_progress_read");
+    const bool made = is(function, "vkf_trainer_restore") || is(function, "vkf_train_progress_read");
     if (!made)
         remove_checkpoint(false);
     (void)snprintf(path, sizeof path, VKF_TEST_BINARY_DIR "/%s", checkpoint_name(made));
@@ -80,7 +80,7 @@ void valid_make_trainer(void)
     vkf_test_directory_make(&drawn);
     vkf_test_copy_file(&drawn, model.directory, "config.json");
     remove_checkpoint(true);
-    assert_int_equal(vkf_trainer_save(valid.trainer, valid_checkpoint("vkf_trainer_resume")), VKF_OK);
+    assert_int_equal(vkf_trainer_save(valid.trainer, valid_checkpoint("vkf_trainer_restore")), VKF_OK);
 }
 
 void valid_free_trainer(void)

@@ -279,7 +279,7 @@ static void test_a_described_device_runs_nothing(void **state)
     assert_int_equal(vkf_measure_roofs(context, NULL, NULL, &roofs), VKF_ERROR_NO_DEVICE);
     assert_int_equal(vkf_context_create_pipelines(context, NULL, NULL), VKF_ERROR_NO_DEVICE);
     assert_int_equal(vkf_context_save_cache(context), VKF_OK);
-    vkf_context_memory_usage(context, &usage);
+    vkf_context_get_memory_usage(context, &usage);
     assert_int_equal(usage.heap_count, 3);
     assert_int_equal(usage.used_bytes[0], 0);
     vkf_context_destroy(&context);
@@ -355,7 +355,7 @@ static void test_limits_lower_and_never_raise(void **state)
     assert_memory_equal(&same.memory, &rich->caps.memory, sizeof same.memory);
     vkf_context *context = describe_context(rich, poor);
     vkf_device_info info;
-    vkf_context_device_info(context, &info);
+    vkf_context_get_device_info(context, &info);
     assert_int_equal(info.max_shared_memory_bytes, 32768);
     vkf_context_destroy(&context);
     vkf_device_description_destroy(&rich);

@@ -28,7 +28,7 @@ static vkf_inspection *inspect(recording_host *recording, const char *directory,
 {
     const vkf_inspection_desc desc = desc_of(recording, directory);
     vkf_inspection *inspection = NULL;
-    if (vkf_inspection_create(&desc, &inspection) != VKF_OK)
+    if (vkf_inspection_load(&desc, &inspection) != VKF_OK)
         fail_msg("%s: %s", directory, recording->text);
     vkf_inspection_get_info(inspection, out_info);
     return inspection;
@@ -55,17 +55,17 @@ static void test_what_an_encoder_has(void **state)
     assert_int_equal(info.asked_head, VKF_HEAD_SEQUENCE_CLASSIFICATION);
     assert_int_equal(config.kind, VKF_MODEL_ENCODER);
     assert_int_equal(config.head_outputs, 3);
-    assert_true(vkf_inspection_stored(inspection, 0, &type));
+    assert_true(vkf_inspection_get_stored(inspection, 0, &type));
     assert_string_equal(type.name, "F32");
     assert_int_equal(type.size_bytes, 4 * info.parameter_count);
-    assert_false(vkf_inspection_stored(inspection, 1, &type));
-    assert_string_equal(vkf_inspection_tensor(inspection, 0), "bert.embeddings.word_embeddings.weight");
-    assert_null(vkf_inspection_tensor(inspection, 1000));
-    assert_null(vkf_inspection_label(inspection, 0));
+    assert_false(vkf_inspection_get_stored(inspection, 1, &type));
+    assert_string_equal(vkf_inspection_get_tensor(inspection, 0), "bert.embeddings.word_embeddings.weight");
+    assert_null(vkf_inspection_get_tensor(inspection, 1000));
+    assert_null(vkf_inspection_get_label(inspection, 0));
     assert_int_equal(vkf_inspection_load_labels(inspection, &count), VKF_OK);
     assert_int_equal(count, 3);
-    assert_string_equal(vkf_inspection_label(inspection, 2), "good");
-    assert_null(vkf_inspection_label(inspection, 3));
+    assert_string_equal(vkf_inspection_get_label(inspection, 2), "good");
+    assert_null(vkf_inspection_get_label(inspection, 3));
     assert_int_equal(vkf_inspection_try_texts(inspection), VKF_OK);
     vkf_inspection_destroy(&inspection);
     assert_int_equal(recording.live, 0);
@@ -80,13 +80,13 @@ static void test_what_modules_say_of_embeddings(void **state)
     vkf_inspection *inspection = inspect(&recording, PRETRAINED "sentence-prompt", &info);
     assert_true(info.embeds);
     assert_in_range(info.default_prompt, 0, 8);
-    assert_non_null(vkf_inspection_prompt(inspection, (uint32_t)info.default_prompt));
-    assert_null(vkf_inspection_prompt(inspection, 1000));
+    assert_non_null(vkf_inspection_get_prompt(inspection, (uint32_t)info.default_prompt));
+    assert_null(vkf_inspection_get_prompt(inspection, 1000));
     vkf_inspection_destroy(&inspection);
     inspection = inspect(&recording, DEMO, &info);
     assert_null(info.model_type);
     assert_int_equal(info.default_prompt, -1);
-    assert_null(vkf_inspection_prompt(inspection, 0));
+    assert_null(vkf_inspection_get_prompt(inspection, 0));
     assert_int_equal(vkf_inspection_try_texts(inspection), VKF_OK);
     vkf_inspection_destroy(&inspection);
     assert_int_equal(recording.live, 0);
@@ -102,7 +102,7 @@ static void test_a_model_that_cannot_be_loaded_is_described(void **state)
     vkf_inspection *inspection = NULL;
     recording_host_init(&recording);
     const vkf_inspection_desc nowhere = desc_of(&recording, "/nowhere/at/all");
-    assert_int_equal(vkf_inspection_create(&nowhere, &inspection), VKF_ERROR_FILE);
+    assert_int_equal(vkf_inspection_load(&nowhere, &inspection), VKF_ERROR_FILE);
     assert_null(inspection);
     scratch_write(scratch, "config.json", config, sizeof config - 1);
     inspection = inspect(&recording, scratch->path, &info);
@@ -111,7 +111,7 @@ static void test_a_model_that_cannot_be_loaded_is_described(void **state)
     assert_non_null(strstr(recording.text, "perceptron"));
     assert_false(info.has_weights);
     assert_int_equal(untouched.d_model, 7);
-    assert_null(vkf_inspection_tensor(inspection, 0));
+    assert_null(vkf_inspection_get_tensor(inspection, 0));
     assert_int_equal(vkf_inspection_try_texts(inspection), VKF_ERROR_UNSUPPORTED);
     vkf_inspection_destroy(&inspection);
     scratch_list(scratch, 1);
@@ -126,12 +126,12 @@ static void test_modules_have_results(void **state)
     (void)state;
     recording_host_init(&recording);
     vkf_inspection *inspection = inspect(&recording, PRETRAINED "llama", &info);
-    assert_true(vkf_inspection_module(inspection, "decoder.1", "self_attn.qkv_proj", &result));
+    assert_true(vkf_inspection_get_module(inspection, "decoder.1", "self_attn.qkv_proj", &result));
     assert_int_equal(result.piece_count, 3);
     assert_string_equal(result.pieces[1].name, "model.layers.1.self_attn.k_proj");
-    assert_true(vkf_inspection_module(inspection, "decoder.1", "self_attn.q_rotary", &result));
+    assert_true(vkf_inspection_get_module(inspection, "decoder.1", "self_attn.q_rotary", &result));
     assert_int_equal(result.piece_count, 0);
-    assert_false(vkf_inspection_module(inspection, "decoder.1", "no_such_label", &result));
+    assert_false(vkf_inspection_get_module(inspection, "decoder.1", "no_such_label", &result));
     vkf_inspection_destroy(&inspection);
 }
 
@@ -146,15 +146,15 @@ static void test_the_base_of_an_adapter_is_named(void **state)
     size_t bytes = sizeof name;
     recording_host_init(&recording);
     vkf_inspection_desc desc = desc_of(&recording, PRETRAINED "llama");
-    assert_int_equal(vkf_adapter_base(&desc, &bytes, name), VKF_OK);
+    assert_int_equal(vkf_read_adapter_base(&desc, &bytes, name), VKF_OK);
     assert_string_equal(name, ""); // a model
     scratch_write(scratch, "adapter_config.json", config, sizeof config - 1);
     desc.directory = scratch->path;
-    assert_int_equal(vkf_adapter_base(&desc, &bytes, NULL), VKF_OK);
+    assert_int_equal(vkf_read_adapter_base(&desc, &bytes, NULL), VKF_OK);
     assert_int_equal(bytes, strlen("some/model"));
-    assert_int_equal(vkf_adapter_base(&desc, &bytes, name), VKF_ERROR_TOO_LARGE); // no place for the zero
+    assert_int_equal(vkf_read_adapter_base(&desc, &bytes, name), VKF_ERROR_TOO_LARGE); // no place for the zero
     bytes++;
-    assert_int_equal(vkf_adapter_base(&desc, &bytes, name), VKF_OK);
+    assert_int_equal(vkf_read_adapter_base(&desc, &bytes, name), VKF_OK);
     assert_string_equal(name, "some/model");
     scratch_list(scratch, 1);
     assert_int_equal(recording.live, 0);
@@ -222,7 +222,7 @@ static void test_exhausted_memory(void **state)
         recording_host_init(&recording);
         recording.fail_call = call;
         const vkf_inspection_desc desc = desc_of(&recording, PRETRAINED "bert");
-        status = vkf_inspection_create(&desc, &inspection);
+        status = vkf_inspection_load(&desc, &inspection);
         assert_true(status == VKF_OK || status == VKF_ERROR_OUT_OF_HOST_MEMORY);
         assert_true((status == VKF_OK) == (inspection != NULL));
         vkf_inspection_destroy(&inspection);
@@ -250,9 +250,9 @@ static void test_arguments(void **state)
     vkf_quantize_result result;
     size_t bytes = 0;
     (void)state;
-    assert_int_equal(vkf_inspection_create(NULL, &inspection), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_inspection_create(&nothing, &inspection), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_adapter_base(&nothing, &bytes, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_inspection_load(NULL, &inspection), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_inspection_load(&nothing, &inspection), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_read_adapter_base(&nothing, &bytes, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_quantize(&without_out, &result), VKF_ERROR_INVALID_ARGUMENT);
     vkf_inspection_get_info(NULL, &info);
     assert_int_equal(info.parameter_count, 7);

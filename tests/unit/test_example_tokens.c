@@ -20,12 +20,11 @@ static void begin_in(fixture *f, scratch_directory *scratch, const char *name, v
 {
     const char *path = scratch_write(scratch, name, text, strlen(text));
     const vkf_examples_desc desc = {.paths = &path, .path_count = 1, .kind = kind};
-    const vkf_tokenizer_desc tokenizer_desc = {0};
+    const vkf_tokenizer_desc tokenizer_desc = {.path = VKF_TEST_SOURCE_DIR "/tests/tokenizers/bert"};
     *f = (fixture){0};
     recording_host_init(&f->host);
     f->tokens = (vkf_example_tokens){.host = &f->host.host, .first_target_id = -1, .last_target_id = -1};
-    assert_int_equal(vkf_tokenizer_load(&tokenizer_desc, VKF_TEST_SOURCE_DIR "/tests/tokenizers/bert", &f->tokenizer),
-                     VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(&tokenizer_desc, &f->tokenizer), VKF_OK);
     f->tokens.tokenizer = f->tokenizer;
     assert_int_equal(vkf_examples_open(&f->host.host, &desc, &f->tokens.examples), VKF_OK);
 }
@@ -49,7 +48,8 @@ static void expect_ids(const fixture *f, const char *text, bool plain, int32_t f
 {
     const vkf_encode_options options = {.no_special_tokens = plain};
     vkf_encoding encoding = {0};
-    assert_int_equal(vkf_tokenizer_encode(f->tokenizer, text, strlen(text), NULL, 0, &options, &encoding), VKF_OK);
+    assert_int_equal(vkf_tokenizer_encode(f->tokenizer, &(vkf_text){text, strlen(text)}, NULL, &options, &encoding),
+                     VKF_OK);
     const uint32_t before = first >= 0, behind = last >= 0;
     assert_true(encoding.count > 0);
     assert_int_equal(count, before + encoding.count + behind);

@@ -353,11 +353,11 @@ static void test_load_a_directory(void **state)
     vkf_encoding encoding = {0};
     vkf_tokenizer_info info;
     write_files(scratch);
-    assert_int_equal(vkf_tokenizer_load(NULL, scratch->path, &tokenizer), VKF_OK);
-    assert_int_equal(vkf_tokenizer_encode(tokenizer, "ab", 2, NULL, 0, NULL, &encoding), VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = scratch->path}, &tokenizer), VKF_OK);
+    assert_int_equal(vkf_tokenizer_encode(tokenizer, &(vkf_text){"ab", 2}, NULL, NULL, &encoding), VKF_OK);
     assert_int_equal(encoding.count, 3);
     vkf_encoding_free(&encoding);
-    assert_int_equal(vkf_tokenizer_vocab_size(tokenizer), 16);
+    assert_int_equal(vkf_tokenizer_get_vocab_size(tokenizer), 16);
     assert_int_equal(vkf_tokenizer_token_to_id(tokenizer, ">>deu<<"), 9);
     vkf_tokenizer_get_info(tokenizer, &info);
     assert_true(info.pads && info.pad_id == 13 && info.max_length == 0);
@@ -371,8 +371,8 @@ static void test_tokenizer_json_goes_before(void **state)
     vkf_tokenizer *tokenizer = NULL;
     write_files(scratch);
     scratch_write(scratch, "tokenizer.json", json, strlen(json));
-    assert_int_equal(vkf_tokenizer_load(NULL, scratch->path, &tokenizer), VKF_OK);
-    assert_int_equal(vkf_tokenizer_vocab_size(tokenizer), 1);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = scratch->path}, &tokenizer), VKF_OK);
+    assert_int_equal(vkf_tokenizer_get_vocab_size(tokenizer), 1);
     vkf_tokenizer_destroy(&tokenizer);
 }
 
@@ -381,13 +381,14 @@ static void test_directories_that_are_refused(void **state)
     static const char separate[] = "{\"separate_vocabs\": true}";
     scratch_directory *scratch = *state;
     vkf_tokenizer *tokenizer = NULL;
-    assert_int_equal(vkf_tokenizer_load(NULL, scratch->path, &tokenizer), VKF_ERROR_FILE); // nothing in it
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = scratch->path}, &tokenizer), VKF_ERROR_FILE);
     write_files(scratch);
     scratch_write(scratch, "tokenizer_config.json", separate, strlen(separate));
-    assert_int_equal(vkf_tokenizer_load(NULL, scratch->path, &tokenizer), VKF_ERROR_UNSUPPORTED);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = scratch->path}, &tokenizer),
+                     VKF_ERROR_UNSUPPORTED);
     scratch_write(scratch, "tokenizer_config.json", "{}", 2);
     assert_int_equal(remove(scratch_path(scratch, "target.spm")), 0);
-    assert_int_equal(vkf_tokenizer_load(NULL, scratch->path, &tokenizer), VKF_ERROR_FILE);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = scratch->path}, &tokenizer), VKF_ERROR_FILE);
     assert_null(tokenizer);
 }
 

@@ -27,7 +27,7 @@ static vkf_status begin(fixture *f, scratch_directory *scratch, vkf_example_kind
 {
     const char *path = scratch_write(scratch, "data.tsv", text, strlen(text));
     const vkf_examples_desc desc = {.paths = &path, .path_count = 1, .kind = kind};
-    const vkf_tokenizer_desc tokenizer_desc = {0};
+    const vkf_tokenizer_desc tokenizer_desc = {.path = VKF_TEST_SOURCE_DIR "/tests/tokenizers/bert"};
     static const char *const labels[] = {"A", "B"};
     *f = (fixture){0};
     recording_host_init(&f->host);
@@ -38,8 +38,7 @@ static vkf_status begin(fixture *f, scratch_directory *scratch, vkf_example_kind
                                      .first_target_id = -1,
                                      .last_target_id = how.stream ? END : -1,
                                      .ends_sources = how.stream};
-    assert_int_equal(vkf_tokenizer_load(&tokenizer_desc, VKF_TEST_SOURCE_DIR "/tests/tokenizers/bert", &f->tokenizer),
-                     VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(&tokenizer_desc, &f->tokenizer), VKF_OK);
     f->tokens.tokenizer = f->tokenizer;
     assert_int_equal(vkf_examples_open(&f->host.host, &desc, &f->tokens.examples), VKF_OK);
     f->pieces = how;

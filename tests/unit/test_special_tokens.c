@@ -24,8 +24,10 @@ static void write_text(scratch_directory *scratch, const char *name, const char 
 static vkf_tokenizer *load(scratch_directory *scratch, recording_host *recording, const char *tokens,
                            const char *config, const char *map)
 {
-    const vkf_tokenizer_desc desc = {
-        .message = recording_message, .message_user = recording, .allocator = recording->host.allocator};
+    const vkf_tokenizer_desc desc = {.path = scratch->path,
+                                     .message = recording_message,
+                                     .message_user = recording,
+                                     .allocator = recording->host.allocator};
     char json[512];
     vkf_tokenizer *tokenizer = NULL;
     scratch_list(scratch, 1);
@@ -34,7 +36,7 @@ static vkf_tokenizer *load(scratch_directory *scratch, recording_host *recording
     write_text(scratch, "tokenizer.json", json);
     write_text(scratch, "tokenizer_config.json", config);
     write_text(scratch, "special_tokens_map.json", map);
-    if (vkf_tokenizer_load(&desc, scratch->path, &tokenizer) != VKF_OK)
+    if (vkf_tokenizer_load(&desc, &tokenizer) != VKF_OK)
         fail_msg("%s: %s", json, recording->text);
     return tokenizer;
 }

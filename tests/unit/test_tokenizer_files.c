@@ -151,26 +151,29 @@ static void test_public_functions(void **state)
     vkf_tokenizer *tokenizer = NULL;
     vkf_encoding encoding = {0};
     vkf_tokenizer_info info;
+    const vkf_text a = {"a", 1};
     char text[16];
     size_t bytes = sizeof text;
-    assert_int_equal(vkf_tokenizer_load(NULL, path, NULL), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_tokenizer_load(NULL, NULL, &tokenizer), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_tokenizer_load(NULL, "/nonexistent/t.json", &tokenizer), VKF_ERROR_FILE);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = path}, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){0}, &tokenizer), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = "/nonexistent/t.json"}, &tokenizer),
+                     VKF_ERROR_FILE);
     assert_null(tokenizer);
-    assert_int_equal(vkf_tokenizer_load(NULL, path, &tokenizer), VKF_OK);
-    assert_int_equal(vkf_tokenizer_encode(tokenizer, NULL, 1, NULL, 0, NULL, &encoding), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_tokenizer_encode(tokenizer, "a", 1, NULL, 1, NULL, &encoding), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(
-        vkf_tokenizer_encode(tokenizer, "a", 1, NULL, 0, &(vkf_encode_options){.truncation = 99}, &encoding),
-        VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_tokenizer_encode(tokenizer, NULL, 0, NULL, 0, NULL, &encoding), VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = path}, &tokenizer), VKF_OK);
+    assert_int_equal(vkf_tokenizer_encode(tokenizer, &(vkf_text){NULL, 1}, NULL, NULL, &encoding),
+                     VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_encode(tokenizer, &a, &(vkf_text){NULL, 1}, NULL, &encoding),
+                     VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_encode(tokenizer, &a, NULL, &(vkf_encode_options){.truncation = 99}, &encoding),
+                     VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_tokenizer_encode(tokenizer, &(vkf_text){NULL, 0}, NULL, NULL, &encoding), VKF_OK);
     assert_int_equal(encoding.count, 2);
     vkf_encoding_free(&encoding);
     vkf_encoding_free(&encoding);
     vkf_encoding_free(NULL);
     assert_int_equal(vkf_tokenizer_decode(tokenizer, (const int32_t[]){2}, 1, false, &bytes, text), VKF_OK);
     assert_string_equal(text, "aa");
-    assert_int_equal(vkf_tokenizer_vocab_size(tokenizer), 4);
+    assert_int_equal(vkf_tokenizer_get_vocab_size(tokenizer), 4);
     assert_int_equal(vkf_tokenizer_token_to_id(tokenizer, "<s>"), 3);
     assert_string_equal(vkf_tokenizer_id_to_token(tokenizer, 3), "<s>");
     vkf_tokenizer_get_info(tokenizer, &info);

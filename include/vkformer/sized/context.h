@@ -24,16 +24,17 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_des
     return vkf_enumerate_devices_sized(desc, sizeof *desc, inout_count, out_infos, sizeof *out_infos);
 }
 
-VKF_API void vkf_context_device_info_sized(const vkf_context *context, vkf_device_info *out_info, size_t info_bytes);
-VKF_INLINE void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info)
+VKF_API void vkf_context_get_device_info_sized(const vkf_context *context, vkf_device_info *out_info,
+                                               size_t info_bytes);
+VKF_INLINE void vkf_context_get_device_info(const vkf_context *context, vkf_device_info *out_info)
 {
-    vkf_context_device_info_sized(context, out_info, sizeof *out_info);
+    vkf_context_get_device_info_sized(context, out_info, sizeof *out_info);
 }
 
-VKF_API void vkf_context_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes);
-VKF_INLINE void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
+VKF_API void vkf_context_get_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes);
+VKF_INLINE void vkf_context_get_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
 {
-    vkf_context_memory_usage_sized(context, out_usage, sizeof *out_usage);
+    vkf_context_get_memory_usage_sized(context, out_usage, sizeof *out_usage);
 }
 
 VKF_API bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_limit, size_t limit_bytes);

@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create_sized(vkf_context *context, const vkf_embedder_desc *desc,
-                                                            size_t desc_bytes, vkf_embedder **out_embedder);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
-                                                         vkf_embedder **out_embedder)
+VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_load_sized(vkf_context *context, const vkf_embedder_desc *desc,
+                                                          size_t desc_bytes, vkf_embedder **out_embedder);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_load(vkf_context *context, const vkf_embedder_desc *desc,
+                                                       vkf_embedder **out_embedder)
 {
-    return vkf_embedder_create_sized(context, desc, sizeof *desc, out_embedder);
+    return vkf_embedder_load_sized(context, desc, sizeof *desc, out_embedder);
 }
 
 VKF_API void vkf_embedder_get_special_tokens_sized(const vkf_embedder *embedder, vkf_special_tokens *out_tokens,

@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_desc *desc,
-                                                             size_t desc_bytes, vkf_generator **out_generator);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
-                                                          vkf_generator **out_generator)
+VKF_API VKF_MUST_CHECK vkf_status vkf_generator_load_sized(vkf_context *context, const vkf_generator_desc *desc,
+                                                           size_t desc_bytes, vkf_generator **out_generator);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_load(vkf_context *context, const vkf_generator_desc *desc,
+                                                        vkf_generator **out_generator)
 {
-    return vkf_generator_create_sized(context, desc, sizeof *desc, out_generator);
+    return vkf_generator_load_sized(context, desc, sizeof *desc, out_generator);
 }
 
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run_sized(vkf_generator *generator, const vkf_generator_args *args,

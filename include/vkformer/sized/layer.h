@@ -84,11 +84,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_decoder_layer_plan(vkf_context *context
     return vkf_decoder_layer_plan_sized(context, desc, sizeof *desc, out_plan, sizeof *out_plan);
 }
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_timings_sized(vkf_layer *layer, uint32_t *inout_count,
-                                                          vkf_timing *out_timings, size_t timing_bytes);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings)
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_get_timings_sized(vkf_layer *layer, uint32_t *inout_count,
+                                                              vkf_timing *out_timings, size_t timing_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_get_timings(vkf_layer *layer, uint32_t *inout_count,
+                                                           vkf_timing *out_timings)
 {
-    return vkf_layer_timings_sized(layer, inout_count, out_timings, sizeof *out_timings);
+    return vkf_layer_get_timings_sized(layer, inout_count, out_timings, sizeof *out_timings);
 }
 
 #ifdef __cplusplus

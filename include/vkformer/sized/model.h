@@ -98,19 +98,19 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_begin(vkf_session *session, 
     return vkf_generation_begin_sized(session, args, sizeof *args, out_generation);
 }
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings_sized(vkf_session *session, uint32_t *inout_count,
-                                                            vkf_timing *out_timings, size_t timing_bytes);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
-                                                         vkf_timing *out_timings)
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_get_timings_sized(vkf_session *session, uint32_t *inout_count,
+                                                                vkf_timing *out_timings, size_t timing_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_timings(vkf_session *session, uint32_t *inout_count,
+                                                             vkf_timing *out_timings)
 {
-    return vkf_session_timings_sized(session, inout_count, out_timings, sizeof *out_timings);
+    return vkf_session_get_timings_sized(session, inout_count, out_timings, sizeof *out_timings);
 }
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost,
-                                                             size_t cost_bytes);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost)
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_get_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost,
+                                                                 size_t cost_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_run_cost(const vkf_session *session, vkf_run_cost *out_cost)
 {
-    return vkf_session_run_cost_sized(session, out_cost, sizeof *out_cost);
+    return vkf_session_get_run_cost_sized(session, out_cost, sizeof *out_cost);
 }
 
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_prefill_sized(vkf_session *session, const vkf_prefill_args *args,

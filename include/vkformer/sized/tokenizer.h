@@ -9,11 +9,10 @@ extern "C" {
 #endif
 
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_load_sized(const vkf_tokenizer_desc *desc, size_t desc_bytes,
-                                                           const char *path, vkf_tokenizer **out_tokenizer);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
-                                                        vkf_tokenizer **out_tokenizer)
+                                                           vkf_tokenizer **out_tokenizer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, vkf_tokenizer **out_tokenizer)
 {
-    return vkf_tokenizer_load_sized(desc, sizeof *desc, path, out_tokenizer);
+    return vkf_tokenizer_load_sized(desc, sizeof *desc, out_tokenizer);
 }
 
 VKF_API void vkf_tokenizer_get_info_sized(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info,

@@ -44,19 +44,21 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_evaluate(vkf_trainer *trainer, 
     return vkf_trainer_evaluate_sized(trainer, batch, sizeof *batch, out_result, sizeof *out_result);
 }
 
-VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                             size_t batch_bytes, uint32_t index, float *out_gradient);
-VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
-                                                          uint32_t index, float *out_gradient)
+VKF_API VKF_MUST_CHECK vkf_status vkf_trainer_compute_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                                     size_t batch_bytes, uint32_t index,
+                                                                     float *out_gradient);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_trainer_compute_gradient(vkf_trainer *trainer, const vkf_train_batch *batch,
+                                                                  uint32_t index, float *out_gradient)
 {
-    return vkf_trainer_gradient_sized(trainer, batch, sizeof *batch, index, out_gradient);
+    return vkf_trainer_compute_gradient_sized(trainer, batch, sizeof *batch, index, out_gradient);
 }
 
-VKF_API bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter,
-                                         size_t parameter_bytes);
-VKF_INLINE bool vkf_trainer_parameter(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter)
+VKF_API bool vkf_trainer_get_parameter_sized(const vkf_trainer *trainer, uint32_t index,
+                                             vkf_train_parameter *out_parameter, size_t parameter_bytes);
+VKF_INLINE bool vkf_trainer_get_parameter(const vkf_trainer *trainer, uint32_t index,
+                                          vkf_train_parameter *out_parameter)
 {
-    return vkf_trainer_parameter_sized(trainer, index, out_parameter, sizeof *out_parameter);
+    return vkf_trainer_get_parameter_sized(trainer, index, out_parameter, sizeof *out_parameter);
 }
 
 VKF_API void vkf_trainer_get_info_sized(const vkf_trainer *trainer, vkf_trainer_info *out_info, size_t info_bytes);

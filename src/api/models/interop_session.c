@@ -64,7 +64,7 @@ static vkf_status step(vkf_session *session, const vkf_step_args *args, const ch
                              "the session runs no steps: the model is no DECODER, or max_target_len is 1");
     if (args->out_logits)
         return fail_argument(session, function,
-                             "results stay on the device: leave out_logits NULL and see vkf_session_tensor()");
+                             "results stay on the device: leave out_logits NULL and see vkf_session_get_tensor()");
     return vkf__session_run_step(session, args, function, launch_step, semaphores);
 }
 

@@ -86,7 +86,7 @@ vkf_model_precision vkf_model_get_precision(const vkf_model *model)
     return model ? model->precision : VKF_MODEL_PRECISION_F32;
 }
 
-vkf_status vkf_model_metadata(const vkf_model *model, const char *key, size_t *inout_bytes, char *out_text)
+vkf_status vkf_model_get_metadata(const vkf_model *model, const char *key, size_t *inout_bytes, char *out_text)
 {
     if (!model || !key || !inout_bytes)
         return VKF_ERROR_INVALID_ARGUMENT;

@@ -245,9 +245,9 @@ static bool masks_given(const vkf_attention_mask *mask, const void *data, const 
 static vkf_status check_lengths(const vkf_session *session, const char *function, const vkf_encode_args *args)
 {
     for (uint32_t b = 0; b < args->batch; b++) {
-        if (args->source_lengths[b] < 1 || (uint32_t)args->source_lengths[b] > args->source_len)
+        if (args->source_lengths[b] < 1 || args->source_lengths[b] > args->source_len)
             return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
-                             "%s: source_lengths[%u] is %d, expected 1 to %u", function, b, args->source_lengths[b],
+                             "%s: source_lengths[%u] is %u, expected 1 to %u", function, b, args->source_lengths[b],
                              args->source_len);
     }
     return VKF_OK;
@@ -259,7 +259,7 @@ static vkf_status check_row(const vkf_session *session, const char *function, co
 {
     const vkf_model_config *config = &session->model->config;
     uint64_t first = (uint64_t)row * args->source_len;
-    uint32_t length = (uint32_t)args->source_lengths[row];
+    uint32_t length = args->source_lengths[row];
     VKF_RETURN_IF_ERROR(check_ids(session, function, args->source_ids, first, length, config->source_vocab));
     for (uint64_t i = first; args->source_types && i < first + length; i++) {
         if (args->source_types[i] < 0 || (uint32_t)args->source_types[i] >= config->token_types)
@@ -344,7 +344,7 @@ vkf_status vkf__session_check_encode_launch(const vkf_session *session, const vk
         return fail_argument(session, function, "the session keeps attention_weights, which the host gathers");
     if (args->out_memory || args->out_embeddings || args->out_logits)
         return fail_argument(session, function,
-                             "results stay on the device: leave the outputs NULL and see vkf_session_tensor()");
+                             "results stay on the device: leave the outputs NULL and see vkf_session_get_tensor()");
     VKF_RETURN_IF_ERROR(check_source_sizes(session, function, args->batch, args->source_len));
     return check_source_on_device(session, function, args);
 }
@@ -470,8 +470,8 @@ static vkf_status find_kept(const vkf_session *session, const char *function, vk
     return VKF_OK;
 }
 
-vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
-                                 uint32_t query_len, float *out_weights)
+vkf_status vkf_session_get_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
+                                     uint32_t query_len, float *out_weights)
 {
     int which = 0;
     if (!session || !out_weights)
@@ -483,8 +483,8 @@ vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, 
     return VKF_OK;
 }
 
-vkf_status vkf_session_attention_shape(const vkf_session *session, vkf_attention_kind kind, uint32_t query_len,
-                                       uint32_t *out_heads, uint32_t *out_keys)
+vkf_status vkf_session_get_attention_shape(const vkf_session *session, vkf_attention_kind kind, uint32_t query_len,
+                                           uint32_t *out_heads, uint32_t *out_keys)
 {
     int which = 0;
     if (!session || !out_heads || !out_keys)
@@ -495,27 +495,27 @@ vkf_status vkf_session_attention_shape(const vkf_session *session, vkf_attention
     return VKF_OK;
 }
 
-uint32_t vkf_session_record_count(const vkf_session *session)
+uint32_t vkf_session_get_record_count(const vkf_session *session)
 {
     return session ? session->record_count : 0;
 }
 
-uint32_t vkf_session_command_buffer_count(const vkf_session *session)
+uint32_t vkf_session_get_command_buffer_count(const vkf_session *session)
 {
     return session ? (uint32_t)vkf__session_command_buffers(session) : 0;
 }
 
-vkf_status vkf_session_timings_sized(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings,
-                                     size_t timing_bytes)
+vkf_status vkf_session_get_timings_sized(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings,
+                                         size_t timing_bytes)
 {
     if (!session || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__session_enter(session, "vkf_session_timings");
+    vkf_status status = vkf__session_enter(session, "vkf_session_get_timings");
     if (status != VKF_OK)
         return status;
-    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_timings", timing_bytes));
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_get_timings", timing_bytes));
     if (session->last_group < 0)
-        return fail_argument(session, "vkf_session_timings", "no run to time");
+        return fail_argument(session, "vkf_session_get_timings", "no run to time");
     size_t begin = session->group_begin[session->last_group], end = session->group_begin[session->last_group + 1];
     for (size_t i = begin; out_timings && i < end && i - begin < *inout_count; i++) {
         double ns = 0;
@@ -528,13 +528,13 @@ vkf_status vkf_session_timings_sized(vkf_session *session, uint32_t *inout_count
     return status;
 }
 
-vkf_status vkf_session_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost, size_t cost_bytes)
+vkf_status vkf_session_get_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost, size_t cost_bytes)
 {
     if (!session || !out_cost)
         return VKF_ERROR_INVALID_ARGUMENT;
     if (session->last_group < 0)
-        return fail_argument(session, "vkf_session_run_cost", "nothing has run");
-    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_run_cost", cost_bytes));
+        return fail_argument(session, "vkf_session_get_run_cost", "nothing has run");
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_get_run_cost", cost_bytes));
     (void)vkf__give_sized(out_cost, cost_bytes, &session->cost, sizeof session->cost);
     return VKF_OK;
 }

@@ -144,14 +144,14 @@ vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t pos
     return VKF_OK;
 }
 
-uint32_t vkf_session_position(const vkf_session *session, uint32_t row)
+uint32_t vkf_session_get_position(const vkf_session *session, uint32_t row)
 {
     return session && session->rows && row < session->desc.max_batch ? session->rows[row].count : 0;
 }
 
-const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row)
+const int32_t *vkf_session_get_tokens(const vkf_session *session, uint32_t row)
 {
-    return vkf_session_position(session, row) > 0 ? vkf__row_ids(session, row) : NULL;
+    return vkf_session_get_position(session, row) > 0 ? vkf__row_ids(session, row) : NULL;
 }
 
 // ---- saved caches
@@ -174,7 +174,7 @@ vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *u
     return vkf__session_save_to(session, __func__, write, user);
 }
 
-vkf_status vkf_session_load(vkf_session *session, const char *path)
+vkf_status vkf_session_restore(vkf_session *session, const char *path)
 {
     if (!session || !path)
         return VKF_ERROR_INVALID_ARGUMENT;
@@ -183,7 +183,7 @@ vkf_status vkf_session_load(vkf_session *session, const char *path)
     return vkf__session_load(session, path);
 }
 
-vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *user)
+vkf_status vkf_session_restore_from(vkf_session *session, vkf_read_fn read, void *user)
 {
     if (!session || !read)
         return VKF_ERROR_INVALID_ARGUMENT;

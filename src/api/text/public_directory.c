@@ -23,14 +23,14 @@ static bool is_supported(const vkf_inspection *inspection)
     return inspection && inspection->of.supported == VKF_OK;
 }
 
-vkf_status vkf_inspection_create_sized(const vkf_inspection_desc *desc, size_t desc_bytes,
-                                       vkf_inspection **out_inspection)
+vkf_status vkf_inspection_load_sized(const vkf_inspection_desc *desc, size_t desc_bytes,
+                                     vkf_inspection **out_inspection)
 {
     vkf__host host;
     vkf_inspection *inspection = NULL;
     if (!desc || !out_inspection)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_TAKE_DESC("vkf_inspection_create", vkf_inspection_desc, desc, desc_bytes, &host);
+    VKF_TAKE_DESC("vkf_inspection_load", vkf_inspection_desc, desc, desc_bytes, &host);
     if (!desc->directory)
         return VKF_ERROR_INVALID_ARGUMENT;
     VKF_ALLOC_OR_RETURN(&host, inspection, 1);
@@ -95,8 +95,8 @@ void vkf_inspection_get_config(const vkf_inspection *inspection, vkf_model_confi
         *out_config = inspection->of.source.config;
 }
 
-bool vkf_inspection_stored_sized(const vkf_inspection *inspection, uint32_t index, vkf_stored_type *out_type,
-                                 size_t type_bytes)
+bool vkf_inspection_get_stored_sized(const vkf_inspection *inspection, uint32_t index, vkf_stored_type *out_type,
+                                     size_t type_bytes)
 {
     if (!inspection || !out_type)
         return false;
@@ -115,12 +115,12 @@ bool vkf_inspection_stored_sized(const vkf_inspection *inspection, uint32_t inde
     return false;
 }
 
-const char *vkf_inspection_unread(const vkf_inspection *inspection, uint32_t index)
+const char *vkf_inspection_get_unread(const vkf_inspection *inspection, uint32_t index)
 {
     return inspection && index < inspection->of.unused_count ? inspection->of.unused[index] : NULL;
 }
 
-const char *vkf_inspection_tensor(const vkf_inspection *inspection, uint32_t index)
+const char *vkf_inspection_get_tensor(const vkf_inspection *inspection, uint32_t index)
 {
     if (!is_supported(inspection) || index >= inspection->of.found.count)
         return NULL;
@@ -141,12 +141,12 @@ vkf_status vkf_inspection_load_labels(vkf_inspection *inspection, uint32_t *out_
     return VKF_OK;
 }
 
-const char *vkf_inspection_label(const vkf_inspection *inspection, uint32_t index)
+const char *vkf_inspection_get_label(const vkf_inspection *inspection, uint32_t index)
 {
     return inspection && index < inspection->label_count ? inspection->labels[index] : NULL;
 }
 
-const vkf_embed_prompt *vkf_inspection_prompt(const vkf_inspection *inspection, uint32_t index)
+const vkf_embed_prompt *vkf_inspection_get_prompt(const vkf_inspection *inspection, uint32_t index)
 {
     return is_supported(inspection) && index < inspection->of.settings.prompt_count
                ? &inspection->of.settings.prompts[index]
@@ -175,8 +175,8 @@ vkf_status vkf_inspection_try_texts(const vkf_inspection *inspection)
                              : try_vocabulary(&inspection->host, of->place.transformer);
 }
 
-bool vkf_inspection_module_sized(const vkf_inspection *inspection, const char *part, const char *label,
-                                 vkf_module_result *out_result, size_t result_bytes)
+bool vkf_inspection_get_module_sized(const vkf_inspection *inspection, const char *part, const char *label,
+                                     vkf_module_result *out_result, size_t result_bytes)
 {
     vkf_module_result result;
     return is_supported(inspection) && part && label && out_result &&
@@ -184,10 +184,10 @@ bool vkf_inspection_module_sized(const vkf_inspection *inspection, const char *p
            vkf__give_sized(out_result, result_bytes, &result, sizeof result);
 }
 
-vkf_status vkf_adapter_base_sized(const vkf_inspection_desc *desc, size_t desc_bytes, size_t *inout_bytes,
-                                  char *out_name)
+vkf_status vkf_read_adapter_base_sized(const vkf_inspection_desc *desc, size_t desc_bytes, size_t *inout_bytes,
+                                       char *out_name)
 {
-    static const char function[] = "vkf_adapter_base";
+    static const char function[] = "vkf_read_adapter_base";
     vkf__host host;
     char *name = NULL, *path = NULL;
     if (!desc || !inout_bytes)

@@ -18,6 +18,7 @@ static vkf_status load_files(vkf_embedder *embedder, const vkf__host *host)
 {
     const vkf__text_model *text = &embedder->text;
     VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(host, text->directory, &text->tokenizer->parts, &embedder->tokens));
+    text->tokenizer->cleans_up = embedder->tokens.cleans_up;
     VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, text->place.modules, &embedder->settings));
     if (!embedder->head)
         return VKF_OK;
@@ -87,15 +88,15 @@ static vkf_status make_session(vkf_embedder *embedder)
     return VKF_OK;
 }
 
-vkf_status vkf_embedder_create_sized(vkf_context *context, const vkf_embedder_desc *desc, size_t desc_bytes,
-                                     vkf_embedder **out_embedder)
+vkf_status vkf_embedder_load_sized(vkf_context *context, const vkf_embedder_desc *desc, size_t desc_bytes,
+                                   vkf_embedder **out_embedder)
 {
     if (!context || !desc || !out_embedder)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, "vkf_embedder_create");
+    vkf_status status = vkf__context_enter(context, "vkf_embedder_load");
     if (status != VKF_OK)
         return status;
-    VKF_TAKE_SIZED(&context->host, "vkf_embedder_create", vkf_embedder_desc, desc, desc_bytes);
+    VKF_TAKE_SIZED(&context->host, "vkf_embedder_load", vkf_embedder_desc, desc, desc_bytes);
     if (!desc->directory && !desc->model)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_embedder *embedder = NULL;
@@ -144,51 +145,34 @@ void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out
     out_config->embedding_dim = embedder->dim;
 }
 
-const vkf_embed_prompt *vkf_embedder_prompt(const vkf_embedder *embedder, uint32_t index)
+const vkf_embed_prompt *vkf_embedder_get_prompt(const vkf_embedder *embedder, uint32_t index)
 {
     return embedder && index < embedder->settings.prompt_count ? &embedder->settings.prompts[index] : NULL;
 }
 
-const vkf_embed_prompt *vkf_embedder_default_prompt(const vkf_embedder *embedder)
+const vkf_embed_prompt *vkf_embedder_get_default_prompt(const vkf_embedder *embedder)
 {
     return embedder ? vkf__embedder_default_prompt(embedder) : NULL;
 }
 
-vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder)
+vkf_similarity vkf_embedder_get_similarity(const vkf_embedder *embedder)
 {
     return embedder ? embedder->settings.similarity : VKF_SIMILARITY_COSINE;
 }
 
-vkf_model *vkf_embedder_model(vkf_embedder *embedder)
+vkf_model *vkf_embedder_get_model(vkf_embedder *embedder)
 {
     return embedder ? embedder->text.model : NULL;
 }
 
-const vkf_tokenizer *vkf_embedder_tokenizer(const vkf_embedder *embedder)
+const vkf_tokenizer *vkf_embedder_get_tokenizer(const vkf_embedder *embedder)
 {
     return embedder ? embedder->text.tokenizer : NULL;
 }
 
-const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
+const char *vkf_embedder_get_label(const vkf_embedder *embedder, uint32_t index)
 {
     return embedder && index < embedder->label_count ? embedder->labels[index] : NULL;
-}
-
-const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id)
-{
-    return embedder ? vkf__tokenizer_id_to_token(&embedder->text.tokenizer->parts, id) : NULL;
-}
-
-vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids, uint32_t count,
-                               bool skip_special_tokens, size_t *inout_bytes, char *out_text)
-{
-    if (!embedder || (!ids && count > 0) || !inout_bytes)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status =
-        vkf__tokenizer_decode(&embedder->text.tokenizer->parts, ids, count, skip_special_tokens, inout_bytes, out_text);
-    if (status == VKF_OK && out_text && embedder->tokens.cleans_up)
-        *inout_bytes = vkf__clean_up_blanks(out_text, *inout_bytes);
-    return status;
 }
 
 void vkf_embedder_get_special_tokens_sized(const vkf_embedder *embedder, vkf_special_tokens *out_tokens,

@@ -42,15 +42,15 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     return VKF_OK;
 }
 
-vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_desc *desc, size_t desc_bytes,
-                                      vkf_generator **out_generator)
+vkf_status vkf_generator_load_sized(vkf_context *context, const vkf_generator_desc *desc, size_t desc_bytes,
+                                    vkf_generator **out_generator)
 {
     if (!context || !desc || !out_generator)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, "vkf_generator_create");
+    vkf_status status = vkf__context_enter(context, "vkf_generator_load");
     if (status != VKF_OK)
         return status;
-    VKF_TAKE_SIZED(&context->host, "vkf_generator_create", vkf_generator_desc, desc, desc_bytes);
+    VKF_TAKE_SIZED(&context->host, "vkf_generator_load", vkf_generator_desc, desc, desc_bytes);
     if (!desc->directory && !desc->model)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_generator *generator = NULL;
@@ -97,17 +97,17 @@ void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *
         *out_config = generator->text.model->config;
 }
 
-vkf_model *vkf_generator_model(vkf_generator *generator)
+vkf_model *vkf_generator_get_model(vkf_generator *generator)
 {
     return generator ? generator->text.model : NULL;
 }
 
-const vkf_tokenizer *vkf_generator_tokenizer(const vkf_generator *generator)
+const vkf_tokenizer *vkf_generator_get_tokenizer(const vkf_generator *generator)
 {
     return generator ? generator->text.tokenizer : NULL;
 }
 
-uint32_t vkf_generator_context(const vkf_generator *generator)
+uint32_t vkf_generator_get_max_context(const vkf_generator *generator)
 {
     return generator ? generator->max_context : 0;
 }

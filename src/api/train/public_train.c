@@ -189,8 +189,8 @@ static const vkf__parameter *parameter_at(const vkf_trainer *trainer, uint32_t i
     return NULL;
 }
 
-bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter,
-                                 size_t parameter_bytes)
+bool vkf_trainer_get_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf_train_parameter *out_parameter,
+                                     size_t parameter_bytes)
 {
     const vkf__parameter *item = trainer && out_parameter ? parameter_at(trainer, index) : NULL;
     if (!item)
@@ -199,19 +199,19 @@ bool vkf_trainer_parameter_sized(const vkf_trainer *trainer, uint32_t index, vkf
     return vkf__give_sized(out_parameter, parameter_bytes, &found, sizeof found);
 }
 
-vkf_status vkf_trainer_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch, size_t batch_bytes,
-                                      uint32_t index, float *out_gradient)
+vkf_status vkf_trainer_compute_gradient_sized(vkf_trainer *trainer, const vkf_train_batch *batch, size_t batch_bytes,
+                                              uint32_t index, float *out_gradient)
 {
     if (!trainer || !batch || !out_gradient)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_gradient");
+    const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_compute_gradient");
     if (status != VKF_OK)
         return status;
-    VKF_TAKE_SIZED(&trainer->context->host, "vkf_trainer_gradient", vkf_train_batch, batch, batch_bytes);
+    VKF_TAKE_SIZED(&trainer->context->host, "vkf_trainer_compute_gradient", vkf_train_batch, batch, batch_bytes);
     const vkf__parameter *parameter = parameter_at(trainer, index);
     if (!parameter)
         return vkf__fail(&trainer->context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_trainer_gradient: no parameter that is trained has the index %u", index);
+                         "vkf_trainer_compute_gradient: no parameter that is trained has the index %u", index);
     return vkf__trainer_gradient(trainer, batch, parameter, out_gradient);
 }
 
@@ -225,11 +225,11 @@ void vkf_trainer_get_info_sized(const vkf_trainer *trainer, vkf_trainer_info *ou
         info.trained_count += trainer->parameters.items[i].gradient.size_bytes / sizeof(float);
     }
     for (size_t i = 0; i < trainer->model->weights.buffer_count; i++)
-        info.weights_bytes += vkf_buffer_size(trainer->model->weights.buffers[i]);
+        info.weights_bytes += vkf_buffer_get_size(trainer->model->weights.buffers[i]);
     (void)vkf__give_sized(out_info, info_bytes, &info, sizeof info);
 }
 
-uint64_t vkf_trainer_steps(const vkf_trainer *trainer)
+uint64_t vkf_trainer_get_steps(const vkf_trainer *trainer)
 {
     return trainer ? trainer->state.step : 0;
 }
@@ -294,10 +294,10 @@ vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory)
     return status == VKF_OK ? vkf__trainer_save_adapter(trainer, directory) : status;
 }
 
-vkf_status vkf_trainer_resume(vkf_trainer *trainer, const char *directory)
+vkf_status vkf_trainer_restore(vkf_trainer *trainer, const char *directory)
 {
     if (!trainer || !directory)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_resume");
+    const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_restore");
     return status == VKF_OK ? vkf__trainer_resume(trainer, directory) : status;
 }

@@ -1,4 +1,4 @@
-// Which module of the PyTorch model has a dispatch's result: see vkf_inspection_module().
+// Which module of the PyTorch model has a dispatch's result: see vkf_inspection_get_module().
 #ifndef VKF_MODEL_MODULE_RESULT_H
 #define VKF_MODEL_MODULE_RESULT_H
 

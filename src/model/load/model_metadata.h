@@ -18,7 +18,7 @@ VKF_MUST_CHECK vkf_status vkf__model_metadata_load(const vkf__host *host, const 
                                                    vkf__model_metadata *out_metadata);
 void vkf__model_metadata_free(vkf__model_metadata *metadata);
 
-// The value of a key as vkf_model_metadata() finds it, which belongs to the metadata; NULL: there is none.
+// The value of a key as vkf_model_get_metadata() finds it, which belongs to the metadata; NULL: there is none.
 const json_t *vkf__model_metadata_find(const vkf__model_metadata *metadata, const char *key);
 
 #endif

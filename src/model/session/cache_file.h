@@ -1,4 +1,4 @@
-// A DECODER's key/value cache as bytes: what vkf_session_save() writes and vkf_session_load() reads.
+// A DECODER's key/value cache as bytes: what vkf_session_save() writes and vkf_session_restore() reads.
 //
 // All numbers are little-endian. "VKFCACHE"; u32 version, rows; u64 model; u32 layers, kv_heads, head_dim, vocab,
 // element_bytes, 0. For each row: u32 begin, count; i32 ids[count]. u64 hash of all before it. For each row and each

@@ -137,7 +137,7 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         .batch = p->batch,
         .source_len = p->len,
         .source_ids = p->ids,
-        .source_lengths = (const int32_t *)args->prompt_lengths, // within them even a padding token belongs to the text
+        .source_lengths = args->prompt_lengths, // within them even a padding token belongs to the text
     };
     const vkf__session_sizes sizes = {
         .batch = p->batch,

@@ -64,10 +64,10 @@ static vkf_status write_padding(vkf_session *session, const vkf_encode_args *arg
     vkf_status status = VKF_OK;
     uint8_t *padding = NULL;
     uint64_t count = (uint64_t)args->batch * args->source_len;
-    const int32_t *lengths = args->source_lengths;
+    const uint32_t *lengths = args->source_lengths;
     VKF_ALLOC(&session->context->host, padding, (size_t)count);
     for (uint64_t i = 0; i < count; i++) {
-        bool pads = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
+        bool pads = lengths ? i % args->source_len >= lengths[i / args->source_len]
                             : args->source_ids[i] == session->model->config.pad_id;
         padding[i] = pads ? 1 : 0;
     }
@@ -120,7 +120,7 @@ static vkf_status write_lengths(vkf_session *session, const vkf_encode_args *arg
 {
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
-    int32_t *lengths = NULL;
+    uint32_t *lengths = NULL;
     if (!config->causal || config->head != VKF_HEAD_SEQUENCE_CLASSIFICATION)
         return write_mask(&session->spans.source_key_mask, args->source_lengths, args->batch);
     VKF_ALLOC(&session->context->host, lengths, args->batch);

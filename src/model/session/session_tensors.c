@@ -43,7 +43,7 @@ static shaped find(const vkf_session *session, vkf_session_data data)
     return (shaped){0};
 }
 
-bool vkf_session_tensor(const vkf_session *session, vkf_session_data data, vkf_tensor *out_tensor)
+bool vkf_session_get_tensor(const vkf_session *session, vkf_session_data data, vkf_tensor *out_tensor)
 {
     if (!session || !out_tensor || (unsigned)data >= VKF_SESSION_DATA_COUNT)
         return false;

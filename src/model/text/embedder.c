@@ -109,7 +109,7 @@ static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const v
     int32_t pad = embedder->text.model->config.pad_id >= 0 ? embedder->text.model->config.pad_id : 0;
     uint32_t token_types = embedder->text.model->config.token_types;
     int32_t *ids = embedder->ids + (size_t)row * len, *types = embedder->types + (size_t)row * len;
-    embedder->lengths[row] = (int32_t)encoding->count;
+    embedder->lengths[row] = encoding->count;
     for (uint32_t t = 0; t < len; t++) {
         bool token = t < encoding->count;
         ids[t] = token ? encoding->ids[t] : pad;

@@ -20,7 +20,7 @@ struct vkf_embedder {
     vkf_session *session;
     uint32_t max_batch, max_tokens;
     int32_t *ids, *types; // (max_batch, max_tokens)
-    int32_t *lengths;     // (max_batch)
+    uint32_t *lengths;    // (max_batch)
     float *embeddings;    // (max_batch, embedding_dim)
     uint32_t dim;         // elements of an embedding that the caller gets
     bool head;

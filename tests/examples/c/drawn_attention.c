@@ -254,8 +254,8 @@ static void bind_weights(const device *d, const vkf_layer *layer, drawing *draw)
 
     vkf_tensor weights;
     VkDescriptorBufferInfo buffer = {.range = LEN * LEN * sizeof(float)};
-    check(vkf_layer_port(layer, VKF_PORT_WEIGHTS, &weights), "vkf_layer_port");
-    vkf_buffer_vulkan(weights.buffer, &buffer.buffer, &buffer.offset);
+    check(vkf_layer_get_port(layer, VKF_PORT_WEIGHTS, &weights), "vkf_layer_get_port");
+    vkf_buffer_get_vulkan(weights.buffer, &buffer.buffer, &buffer.offset);
     buffer.offset += weights.offset_bytes;
     const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                         .dstSet = draw->set,
@@ -339,7 +339,7 @@ static void record(VkCommandBuffer commands, vkf_layer *layer, const picture *p,
                                         .renderArea = {{0, 0}, {SIDE, SIDE}}};
     const VkBufferImageCopy copy = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                     .imageExtent = {SIDE, SIDE, 1}};
-    check(vkf_layer_record(layer, commands) == VKF_OK, "vkf_layer_record");
+    check(vkf_layer_record(layer, 0, commands) == VKF_OK, "vkf_layer_record");
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, 0, 1,
                          &layer_to_picture, 0, NULL, 0, NULL);
     vkCmdBeginRenderPass(commands, &pass, VK_SUBPASS_CONTENTS_INLINE);
@@ -368,7 +368,7 @@ static void run(const device *d, vkf_layer *layer, const picture *p, const drawi
     vk(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
     const VkSubmitInfo submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-    check(vkf_layer_set_sizes(layer, &(vkf_layer_sizes){.batch = 1, .query_len = LEN}) == VKF_OK,
+    check(vkf_layer_set_sizes(layer, 0, &(vkf_layer_sizes){.batch = 1, .query_len = LEN}) == VKF_OK,
           "vkf_layer_set_sizes");
     vk(vkQueueSubmit(d->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit");
     vk(vkQueueWaitIdle(d->queue), "vkQueueWaitIdle");

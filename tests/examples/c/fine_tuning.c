@@ -89,9 +89,10 @@ static vkf_status run(vkf_context *context, const char *directory, const char *c
     vkf_model *model = NULL;
     vkf_encoding tokens = {0};
     const vkf_model_desc desc = {.directory = directory, .trainable = true};
-    vkf_status status = vkf_tokenizer_load(&(vkf_tokenizer_desc){.message = print_message}, directory, &tokenizer);
+    vkf_status status =
+        vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = directory, .message = print_message}, &tokenizer);
     if (status == VKF_OK)
-        status = vkf_tokenizer_encode(tokenizer, text, strlen(text), NULL, 0, NULL, &tokens);
+        status = vkf_tokenizer_encode(tokenizer, &(vkf_text){text, strlen(text)}, NULL, NULL, &tokens);
     if (status == VKF_OK && (tokens.count < 2 || tokens.count > MAX_TOKENS)) {
         fprintf(stderr, "the sentence has %u tokens, not 2 to %d\n", tokens.count, MAX_TOKENS);
         status = VKF_ERROR_INVALID_ARGUMENT;

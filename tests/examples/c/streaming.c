@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     signal(SIGINT, note_interrupt);
     vkf_status status = vkf_context_create(&(vkf_context_desc){.message = print_message}, &context);
     if (status == VKF_OK)
-        status = vkf_generator_create(context, &(vkf_generator_desc){.directory = argv[1]}, &generator);
+        status = vkf_generator_load(context, &(vkf_generator_desc){.directory = argv[1]}, &generator);
     if (status == VKF_OK)
         status = continue_lines(generator, (uint32_t)number_after(argc, argv, "--tokens", 64), &s);
     vkf_generator_destroy(&generator);

@@ -156,7 +156,7 @@ bool vkf_find_adapted(const char **model, const char **adapter)
         return find(adapter, found);
     const vkf_inspection_desc desc = {
         .directory = *model, .message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
-    return vkf_adapter_base(&desc, &bytes, base) == VKF_OK && (!*base || find_base(base, model, adapter));
+    return vkf_read_adapter_base(&desc, &bytes, base) == VKF_OK && (!*base || find_base(base, model, adapter));
 }
 
 void vkf_find_tokenizer(const char **path)

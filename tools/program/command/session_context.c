@@ -158,7 +158,7 @@ vkf_status vkf_open_context_aloud(const vkf_common_options *common, vkf_context 
 {
     vkf_device_info info;
     VKF_RETURN_IF_ERROR(vkf_open_context(common, out_context));
-    vkf_context_device_info(*out_context, &info);
+    vkf_context_get_device_info(*out_context, &info);
     if (!vkf_is_quiet() && vkf_is_terminal(VKF_STANDARD_ERROR))
         vkf_print_on(stderr, "device %u: %s\n", info.index, info.name);
     return VKF_OK;

@@ -106,7 +106,7 @@ bool vkf_dump_begin(const char *directory, const char *model_directory, vkf_mess
     VKF_ALLOC(&host, dump, 1);
     dump->host = host;
     dump->directory = directory;
-    VKF_TRY(vkf_inspection_create(&model, &dump->model));
+    VKF_TRY(vkf_inspection_load(&model, &dump->model));
     vkf_inspection_get_info(dump->model, &info);
     if (info.supported != VKF_OK || !take_directory(dump))
         goto fail;

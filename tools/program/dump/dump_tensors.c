@@ -196,7 +196,7 @@ vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors
 {
     view v;
     vkf_module_result place = {0};
-    (void)vkf_inspection_module(model, output->part, output->label, &place);
+    (void)vkf_inspection_get_module(model, output->part, output->label, &place);
     note_batch(tensors, output);
     if (!find_view(tensors, &place, output, &v))
         return add_own(host, tensors, output);

@@ -153,7 +153,7 @@ static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
     vkf_model_config config;
     vkf_embedder_get_config(embedder, &config);
     state->dim = config.embedding_dim;
-    state->similarity = vkf_embedder_similarity(embedder);
+    state->similarity = vkf_embedder_get_similarity(embedder);
     vkf_text *texts = calloc(state->count, sizeof *texts);
     uint32_t *token_counts = calloc(state->count, sizeof *token_counts);
     state->embeddings = calloc((size_t)state->count * state->dim, sizeof *state->embeddings);
@@ -202,7 +202,7 @@ static bool embed(const vkf_embed_options *options)
             .max_tokens = options->max_tokens,
             .truncate_dim = options->truncate_dim,
         };
-        vkf_status status = vkf_embedder_create(context, &desc, &embedder);
+        vkf_status status = vkf_embedder_load(context, &desc, &embedder);
         if (status != VKF_OK)
             vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
         done = status == VKF_OK && vkf_embed_divide(&state, embedder) && embed_all(embedder, &state) && show(&state);

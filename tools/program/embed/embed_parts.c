@@ -146,8 +146,9 @@ static bool divide_text(division *d)
     const vkf_encode_options options = {.no_special_tokens = true, .truncation = VKF_TRUNCATION_NONE};
     const vkf_text_item *item = &d->state->texts.list[d->text];
     d->bytes = item->text;
-    bool divided = vkf_tokenizer_encode(vkf_embedder_tokenizer(d->embedder), item->text, item->size_bytes, NULL, 0,
-                                        &options, &d->tokens) == VKF_OK;
+    bool divided =
+        vkf_tokenizer_encode(vkf_embedder_get_tokenizer(d->embedder), &(vkf_text){item->text, item->size_bytes}, NULL,
+                             &options, &d->tokens) == VKF_OK;
     if (divided)
         divided = d->tokens.count > 0 ? divide_tokens(d) : add_part(d->state, d->text, 0, item->size_bytes);
     vkf_encoding_free(&d->tokens);

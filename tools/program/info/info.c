@@ -272,17 +272,17 @@ static void print_as_text(const info_options *options, const vkf_device_info *in
         return;
     }
     kernel_list list = {0};
-    vkf_context_kernels(context, visit_kernel, &list);
+    vkf_context_visit_kernels(context, visit_kernel, &list);
     printf("  kernels          %u usable, %u not\n", list.usable, list.unusable);
     vkf_print_verdicts(context, options->kernels);
     if (options->common.counters) {
         const vkf_counter *counters;
-        printf("  counters         %u\n", vkf_context_counters(context, &counters));
+        printf("  counters         %u\n", vkf_context_get_counters(context, &counters));
         vkf_print_counters(stdout, context);
     }
     list.print = options->kernels;
     if (list.print) {
-        vkf_context_kernels(context, visit_kernel, &list);
+        vkf_context_visit_kernels(context, visit_kernel, &list);
         print_choices(context, &options->problem);
     }
 }
@@ -291,7 +291,7 @@ static json_t *counter_list(const vkf_context *context)
 {
     const vkf_counter *counters;
     json_t *list = json_array();
-    uint32_t count = vkf_context_counters(context, &counters);
+    uint32_t count = vkf_context_get_counters(context, &counters);
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, vkf_counter_json(&counters[i]));
     return list;
@@ -307,7 +307,7 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
         return vkf_print_json(device);
     }
     kernel_list list = {.lines = options->kernels ? json_array() : NULL};
-    vkf_context_kernels(context, visit_kernel, &list);
+    vkf_context_visit_kernels(context, visit_kernel, &list);
     vkf_json_put_integer(device, "kernels_usable", list.usable);
     vkf_json_put_integer(device, "kernels_unusable", list.unusable);
     if (list.lines) {
@@ -353,7 +353,7 @@ static int show_chosen(const info_options *options)
     if (vkf_open_context(&options->common, &context) != VKF_OK)
         return VKF_EXIT_FAILED;
     vkf_device_info info;
-    vkf_context_device_info(context, &info);
+    vkf_context_get_device_info(context, &info);
     vkf_context_destroy(&context);
     bool opened = false;
     return show_device(options, &info, &opened) && opened ? VKF_EXIT_DONE : VKF_EXIT_FAILED;

@@ -56,11 +56,11 @@ static void print(void *user, const vkf_verdict *verdict)
 void vkf_print_verdicts(vkf_context *context, bool all)
 {
     verdict_count counts = {0};
-    if (vkf_context_verdicts(context, count, &counts) != VKF_OK)
+    if (vkf_context_visit_verdicts(context, count, &counts) != VKF_OK)
         return;
     vkf_print("  verdicts         %u good, %u left out, %u others; --forget has all of them tested again\n",
               counts.passed, counts.left_out, counts.other);
-    if (vkf_context_verdicts(context, print, &all) != VKF_OK)
+    if (vkf_context_visit_verdicts(context, print, &all) != VKF_OK)
         vkf_print_error("the verdicts cannot be listed");
 }
 
@@ -80,7 +80,7 @@ static void add_json(void *user, const vkf_verdict *verdict)
 json_t *vkf_verdicts_json(vkf_context *context)
 {
     json_t *list = json_array();
-    if (list && vkf_context_verdicts(context, add_json, list) != VKF_OK)
+    if (list && vkf_context_visit_verdicts(context, add_json, list) != VKF_OK)
         json_array_clear(list);
     return list;
 }

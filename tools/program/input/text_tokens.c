@@ -8,11 +8,11 @@
 
 const char *vkf_prompt_of(const vkf_embedder *embedder, const vkf_embed_args *args)
 {
-    const vkf_embed_prompt *prompt = args->prompt_name ? NULL : vkf_embedder_default_prompt(embedder);
+    const vkf_embed_prompt *prompt = args->prompt_name ? NULL : vkf_embedder_get_default_prompt(embedder);
     if (args->prompt)
         return args->prompt;
     for (uint32_t i = 0; args->prompt_name && !prompt; i++) {
-        const vkf_embed_prompt *named = vkf_embedder_prompt(embedder, i);
+        const vkf_embed_prompt *named = vkf_embedder_get_prompt(embedder, i);
         if (!named)
             break;
         prompt = strcmp(named->name, args->prompt_name) == 0 ? named : NULL;
@@ -35,8 +35,8 @@ bool vkf_count_text_tokens(const vkf_embedder *embedder, const char *prompt, con
     if (text->size_bytes > 0)
         memcpy(both + prompt_bytes, text->bytes, text->size_bytes);
     vkf_status status =
-        vkf_tokenizer_encode(vkf_embedder_tokenizer(embedder), both, prompt_bytes + text->size_bytes,
-                             pair ? pair->bytes : NULL, pair ? pair->size_bytes : 0, &options, &encoding);
+        vkf_tokenizer_encode(vkf_embedder_get_tokenizer(embedder), &(vkf_text){both, prompt_bytes + text->size_bytes},
+                             pair && pair->bytes ? pair : NULL, &options, &encoding);
     free(both);
     if (status == VKF_OK)
         *out_count = encoding.count;

@@ -132,7 +132,7 @@ static json_t *describe_tensors(const vkf_inspection *inspection)
 {
     json_t *object = json_object();
     vkf_stored_type type;
-    for (uint32_t i = 0; vkf_inspection_stored(inspection, i, &type); i++) {
+    for (uint32_t i = 0; vkf_inspection_get_stored(inspection, i, &type); i++) {
         json_t *entry = json_object();
         vkf_json_put_integer(entry, "tensors", type.tensor_count);
         vkf_json_put_integer(entry, "bytes", type.size_bytes);
@@ -265,11 +265,11 @@ static json_t *describe(const model_directory *model, vkf_context *context)
         vkf_json_put_string(object, "why_not", vkf_message_log_last_error(options->common.messages));
     vkf_json_put_integer(object, "parameters", model->info.parameter_count);
     json_object_set_new(object, "stored", describe_tensors(model->inspection));
-    for (uint32_t i = 0; (unread = vkf_inspection_unread(model->inspection, i)); i++)
+    for (uint32_t i = 0; (unread = vkf_inspection_get_unread(model->inspection, i)); i++)
         json_array_append_new(not_read, json_string(unread));
     json_object_set_new(object, "not_read", not_read);
     if (supported) {
-        vkf_context_device_info(context, &device);
+        vkf_context_get_device_info(context, &device);
         vkf_json_put_string(object, "device", device.name);
         json_object_set_new(object, "parameter_bytes", describe_plans(context, options));
         json_object_set_new(object, "session_bytes", describe_session(options, context, &model->config));
@@ -365,7 +365,7 @@ static bool inspect(const inspect_options *options)
         return false;
     // The description says why a model is not supported.
     vkf_message_log_set_quiet(options->common.messages, true);
-    if (vkf_inspection_create(&desc, &model.inspection) == VKF_OK) {
+    if (vkf_inspection_load(&desc, &model.inspection) == VKF_OK) {
         vkf_inspection_get_info(model.inspection, &model.info);
         vkf_inspection_get_config(model.inspection, &model.config);
         shown = show(&model, context) && model.info.supported == VKF_OK;

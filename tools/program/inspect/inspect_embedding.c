@@ -50,7 +50,7 @@ static json_t *describe_prompts(const vkf_inspection *inspection)
 {
     json_t *object = json_object();
     const vkf_embed_prompt *prompt;
-    for (uint32_t i = 0; (prompt = vkf_inspection_prompt(inspection, i)); i++)
+    for (uint32_t i = 0; (prompt = vkf_inspection_get_prompt(inspection, i)); i++)
         vkf_json_put_string(object, prompt->name, prompt->text);
     return object;
 }
@@ -71,6 +71,6 @@ json_t *vkf_describe_embedding(const vkf_inspection *inspection, const vkf_inspe
     json_object_set_new(object, "prompts", describe_prompts(inspection));
     if (info->default_prompt >= 0)
         vkf_json_put_string(object, "default_prompt",
-                            vkf_inspection_prompt(inspection, (uint32_t)info->default_prompt)->name);
+                            vkf_inspection_get_prompt(inspection, (uint32_t)info->default_prompt)->name);
     return object;
 }

@@ -28,7 +28,7 @@ bool vkf_counter_sums_up(const char *unit)
 void vkf_print_counters(FILE *out, const vkf_context *context)
 {
     const vkf_counter *counters;
-    uint32_t count = vkf_context_counters(context, &counters);
+    uint32_t count = vkf_context_get_counters(context, &counters);
     for (uint32_t i = 0; i < count; i++)
         vkf_print_on(out, "    %-40s %-8s %s: %s\n", counters[i].name, counters[i].unit, counters[i].category,
                      counters[i].description);

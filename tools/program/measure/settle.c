@@ -41,7 +41,7 @@ static vkf_status ballast_run(ballast *b, double *out_ns)
     }
     const double begin_ns = vkf__now_ns();
     vkf_status status = vkf_measure_fma(b->context, &b->desc);
-    const double wall_ns = vkf__now_ns() - begin_ns, gpu_ns = vkf_context_last_op_ns(b->context);
+    const double wall_ns = vkf__now_ns() - begin_ns, gpu_ns = vkf_context_get_last_op_ns(b->context);
     *out_ns = gpu_ns >= 0 ? gpu_ns : wall_ns;
     b->desc.rounds = fitting_rounds(b->desc.rounds, *out_ns);
     return status;
@@ -52,7 +52,7 @@ static double seconds_for(const vkf_settle_work *work)
     vkf_device_info info;
     if (work->seconds >= 0)
         return (double)work->seconds;
-    vkf_context_device_info(work->context, &info);
+    vkf_context_get_device_info(work->context, &info);
     return info.type == VKF_DEVICE_TYPE_CPU ? 0 : (double)VKF_SETTLE_GPU_S;
 }
 

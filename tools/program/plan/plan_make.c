@@ -126,7 +126,7 @@ bool vkf_plan_make(const vkf_common_options *common, const vkf_plan_request *req
     desc.described = request->chip->device;
     if (vkf_context_create(&desc, &context) != VKF_OK)
         return false;
-    vkf_context_device_info(context, &out_report->device);
+    vkf_context_get_device_info(context, &out_report->device);
     bool planned = plan_model(context, request, out_report);
     vkf_context_destroy(&context);
     return planned;

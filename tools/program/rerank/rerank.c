@@ -227,7 +227,7 @@ static bool rank(const rerank_options *options, vkf_embedder *embedder, const vk
         return false;
     }
     bool done = check_head(options, embedder) &&
-                vkf_rerank_settings_load(options->model_directory, vkf_embedder_model(embedder), &settings) &&
+                vkf_rerank_settings_load(options->model_directory, vkf_embedder_get_model(embedder), &settings) &&
                 score(options, embedder, documents, settings.prompt, ranking);
     if (done) {
         qsort(ranking, documents->count, sizeof *ranking, compare);
@@ -253,7 +253,7 @@ static bool load_and_rank(const rerank_options *options, const vkf_text_items *d
     };
     vkf_status status = vkf_open_context_aloud(&options->common, &context);
     if (status == VKF_OK) {
-        status = vkf_embedder_create(context, &desc, &embedder);
+        status = vkf_embedder_load(context, &desc, &embedder);
         if (status != VKF_OK)
             vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
     }

@@ -36,7 +36,7 @@ static bool find_activation(const json_t *settings, const vkf_model *model, char
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         size_t bytes = NAME_BYTES;
-        if (vkf_model_metadata(model, keys[i], &bytes, out_name) == VKF_OK)
+        if (vkf_model_get_metadata(model, keys[i], &bytes, out_name) == VKF_OK)
             return strcmp(out_name, "null") != 0;
     }
     return false;

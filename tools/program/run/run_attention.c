@@ -128,7 +128,6 @@ static vkf_status run_once(drawing *d)
     vkf_status status = VKF_OK;
     const run_picture *p = d->picture;
     vkf_model_kind kind = d->config.kind;
-    const int32_t length = (int32_t)p->source_count;
     const vkf_session_desc desc = {
         .max_batch = 1,
         .max_source_len = p->source_count, // 0 for a DECODER, which has no source
@@ -141,7 +140,7 @@ static vkf_status run_once(drawing *d)
         .batch = 1,
         .source_len = p->source_count,
         .source_ids = p->source_ids,
-        .source_lengths = &length,
+        .source_lengths = &p->source_count,
         .source_types = p->source_types,
     };
     const vkf_decode_args decode = {.batch = 1, .target_len = d->positions, .target_ids = p->target_ids};
@@ -179,7 +178,7 @@ static vkf_status read_section(drawing *d, uint32_t index, vkf_attention_kind ki
     d->read_weights = calloc(layer_cells, sizeof(float));
     vkf_status status = d->weights[index] && d->read_weights ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; i < section->layer_count && status == VKF_OK; i++) {
-        status = vkf_session_attention(d->session, kind, section->layers[i], 0, section->queries, d->read_weights);
+        status = vkf_session_get_attention(d->session, kind, section->layers[i], 0, section->queries, d->read_weights);
         if (status == VKF_OK)
             take_panels(section, head_count, d->read_weights, d->weights[index] + i * panels * cells);
     }

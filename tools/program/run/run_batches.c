@@ -112,7 +112,7 @@ bool vkf_run_print_batch(const run_state *state, const run_batch *batch)
 static bool report_gpu_times(const run_state *state, const run_batch *batch)
 {
     vkf_device_info device;
-    vkf_context_device_info(state->context, &device);
+    vkf_context_get_device_info(state->context, &device);
     if (!device.timestamps) {
         fputs("GPU time: this device has no timestamps\n", stderr);
         return true;

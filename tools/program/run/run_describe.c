@@ -54,7 +54,7 @@ static json_t *describe_classes(const run_prediction *p, const vkf_prediction *o
     for (uint32_t i = 0; i < of->cols; i++) {
         size_t best = best_of(scores, of->cols);
         json_t *label = json_object();
-        vkf_json_put_string(label, "label", vkf_embedder_label(p->embedder, (uint32_t)best));
+        vkf_json_put_string(label, "label", vkf_embedder_get_label(p->embedder, (uint32_t)best));
         json_object_set_new(label, "score", json_real(scores[best]));
         json_array_append_new(labels, label);
         scores[best] = -INFINITY;
@@ -83,7 +83,7 @@ void vkf_put_span(json_t *object, const vkf_text *text, size_t begin, size_t end
 static json_t *word_of(const run_prediction *p, const vkf_encoding *tokens, uint32_t index, const vkf_text *text)
 {
     const vkf_text_range *range = &tokens->offsets[index];
-    const char *token = vkf_embedder_token(p->embedder, tokens->ids[index]);
+    const char *token = vkf_tokenizer_id_to_token(vkf_embedder_get_tokenizer(p->embedder), tokens->ids[index]);
     if (tokens->ids[index] == p->special.unk_id || !token)
         return json_stringn(text->bytes + range->begin, range->end - range->begin);
     return json_string(token);
@@ -97,7 +97,7 @@ static json_t *describe_tokens(const run_prediction *p, const vkf_prediction *of
             continue;
         vkf_probabilities(of->logits + (size_t)t * of->cols, of->cols, 1, NULL, scores);
         size_t best = best_of(scores, of->cols);
-        const char *label = vkf_embedder_label(p->embedder, (uint32_t)best);
+        const char *label = vkf_embedder_get_label(p->embedder, (uint32_t)best);
         if (label && strcmp(label, NO_ENTITY) == 0)
             continue;
         json_t *token = json_object();
@@ -116,11 +116,12 @@ static json_t *describe_tokens(const run_prediction *p, const vkf_prediction *of
 // JSON's null when memory is exhausted.
 static json_t *decoded(const run_prediction *p, const int32_t *ids, uint32_t count, bool skip_special)
 {
+    const vkf_tokenizer *tokenizer = vkf_embedder_get_tokenizer(p->embedder);
     size_t bytes = 0;
     char *text = NULL;
-    vkf_status status = vkf_embedder_decode(p->embedder, ids, count, skip_special, &bytes, NULL);
+    vkf_status status = vkf_tokenizer_decode(tokenizer, ids, count, skip_special, &bytes, NULL);
     if (status == VKF_OK && (text = malloc(++bytes)) != NULL)
-        status = vkf_embedder_decode(p->embedder, ids, count, skip_special, &bytes, text);
+        status = vkf_tokenizer_decode(tokenizer, ids, count, skip_special, &bytes, text);
     json_t *string = status == VKF_OK && text ? json_stringn(text, bytes) : NULL;
     free(text);
     return string ? string : json_null();

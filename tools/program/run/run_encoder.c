@@ -15,10 +15,10 @@ bool vkf_run_draw_encoder(const run_options *options, vkf_embedder *embedder, co
         vkf_print_error("--attention: the model's do_lower_case is followed by vkformer embed alone");
         return false;
     }
-    vkf_status status = vkf_tokenizer_load(NULL, options->model_directory, &tokenizer);
+    vkf_status status = vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = options->model_directory}, &tokenizer);
     if (status == VKF_OK)
-        status =
-            vkf_tokenizer_encode(tokenizer, line->text, line->size_bytes, pair->text, pair->size_bytes, cut, &tokens);
+        status = vkf_tokenizer_encode(tokenizer, &(vkf_text){line->text, line->size_bytes},
+                                      pair->text ? &(vkf_text){pair->text, pair->size_bytes} : NULL, cut, &tokens);
     if (status != VKF_OK) {
         vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
     } else if (tokens.count == 0) {
@@ -26,7 +26,7 @@ bool vkf_run_draw_encoder(const run_options *options, vkf_embedder *embedder, co
     } else {
         const run_picture picture = {
             .options = options,
-            .model = vkf_embedder_model(embedder),
+            .model = vkf_embedder_get_model(embedder),
             .tokenizer = tokenizer,
             .text = line->text,
             .source_ids = tokens.ids,
@@ -69,7 +69,7 @@ bool vkf_run_encoder(const run_options *options)
     };
     if (vkf_open_context_aloud(&options->common, &context) != VKF_OK)
         return false;
-    vkf_status status = vkf_embedder_create(context, &desc, &embedder);
+    vkf_status status = vkf_embedder_load(context, &desc, &embedder);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
     const vkf_text_line pair = {.text = (char *)options->pair, .size_bytes = options->pair ? strlen(options->pair) : 0};

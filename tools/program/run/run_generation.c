@@ -67,7 +67,7 @@ static vkf_status create_part(generation *g, vkf_generator_desc *desc)
     if (status == VKF_OK) {
         desc->model = part;
         desc->batches = g->ranks.batches;
-        status = vkf_generator_create(g->context, desc, &g->generator);
+        status = vkf_generator_load(g->context, desc, &g->generator);
     }
     vkf_model_destroy(&part);
     return status;
@@ -99,7 +99,7 @@ static bool load(generation *g)
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
-    vkf_status status = is_ranks(g) ? create_part(g, &desc) : vkf_generator_create(g->context, &desc, &g->generator);
+    vkf_status status = is_ranks(g) ? create_part(g, &desc) : vkf_generator_load(g->context, &desc, &g->generator);
     vkf_progress_end(&progress);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
@@ -174,7 +174,7 @@ static uint32_t new_tokens(const generation *g)
         return g->options->max_new_tokens;
     if (g->options->fills_context || g->options->usual_new_tokens > 0)
         return g->options->usual_new_tokens;
-    return vkf_generator_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
+    return vkf_generator_get_max_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
 }
 
 static void add_cost(vkf_generation_cost *sum, const vkf_generation_cost *cost)
@@ -335,7 +335,7 @@ static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf
     memcpy(target + before, continuation->ids, continuation->id_count * sizeof *target);
     const run_picture picture = {
         .options = g->options,
-        .model = vkf_generator_model(g->generator),
+        .model = vkf_generator_get_model(g->generator),
         .tokenizer = tokenizer,
         .text = g->lines[0].text,
         .output = continuation->text,
@@ -361,9 +361,10 @@ static bool draw_first(generation *g)
         vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", g->source.unit);
         return true; // the refusal is remembered elsewhere
     }
-    vkf_status status = vkf_tokenizer_load(NULL, g->options->model_directory, &tokenizer);
+    vkf_status status = vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = g->options->model_directory}, &tokenizer);
     if (status == VKF_OK)
-        status = vkf_tokenizer_encode(tokenizer, g->lines[0].text, g->lines[0].size_bytes, NULL, 0, &options, &prompt);
+        status = vkf_tokenizer_encode(tokenizer, &(vkf_text){g->lines[0].text, g->lines[0].size_bytes}, NULL, &options,
+                                      &prompt);
     if (status != VKF_OK)
         vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
     else

@@ -76,7 +76,7 @@ static bool load(run_prediction *p)
         .max_tokens = options->context, // for a decoder that classifies
         .head = true,
     };
-    vkf_status status = vkf_embedder_create(p->context, &desc, &p->embedder);
+    vkf_status status = vkf_embedder_load(p->context, &desc, &p->embedder);
     if (status != VKF_OK) {
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
         return false;

@@ -24,7 +24,7 @@ static rank_facts own_facts(const run_ranks *ranks, vkf_context *context, const 
     vkf_model_config config;
     vkf_model_precision precision;
     rank_facts facts = {.speed = 1.0, .machine = ranks->of.machine, .precision = -1};
-    vkf_context_device_info(context, &info);
+    vkf_context_get_device_info(context, &info);
     facts.memory_bytes = vkf_cut_memory(&info);
     memcpy(facts.uuid, info.uuid, sizeof facts.uuid);
     memcpy(facts.name, info.name, sizeof facts.name);

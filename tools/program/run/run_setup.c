@@ -61,7 +61,7 @@ bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config 
     };
     vkf_inspection *inspection = NULL;
     vkf_inspection_info info;
-    vkf_status status = vkf_inspection_create(&desc, &inspection);
+    vkf_status status = vkf_inspection_load(&desc, &inspection);
     vkf_inspection_get_info(inspection, &info);
     vkf_inspection_get_config(inspection, out_config);
     const bool family = status == VKF_OK && info.model_type;

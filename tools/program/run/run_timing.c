@@ -16,10 +16,10 @@ bool vkf_run_timing_print_gpu(const char *heading, vkf_session *session)
 {
     vkf_timing *timings = NULL;
     uint32_t count = 0;
-    vkf_status status = vkf_session_timings(session, &count, NULL);
+    vkf_status status = vkf_session_get_timings(session, &count, NULL);
     if (status == VKF_OK && count > 0) {
         timings = calloc(count, sizeof *timings);
-        status = timings ? vkf_session_timings(session, &count, timings) : VKF_ERROR_OUT_OF_HOST_MEMORY;
+        status = timings ? vkf_session_get_timings(session, &count, timings) : VKF_ERROR_OUT_OF_HOST_MEMORY;
     }
     if (status == VKF_OK) {
         double total_ms = 0;

@@ -118,9 +118,9 @@ static bool encode_record(const tokenize_options *options, const vkf_tokenizer *
                           FILE *out)
 {
     vkf_encoding encoding;
+    const vkf_text texts[] = {{records[0].text, records[0].size_bytes}, {records[1].text, records[1].size_bytes}};
     vkf_status status =
-        vkf_tokenizer_encode(tokenizer, records[0].text, records[0].size_bytes, options->pair ? records[1].text : NULL,
-                             options->pair ? records[1].size_bytes : 0, &options->encode, &encoding);
+        vkf_tokenizer_encode(tokenizer, &texts[0], options->pair ? &texts[1] : NULL, &options->encode, &encoding);
     if (status != VKF_OK)
         return false;
     print_encoding(out, &encoding);
@@ -212,9 +212,10 @@ static bool run_records(const tokenize_options *options, const vkf_tokenizer *to
 
 static bool tokenize(const tokenize_options *options)
 {
-    vkf_tokenizer_desc desc = {.message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
+    vkf_tokenizer_desc desc = {
+        .path = options->path, .message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
     vkf_tokenizer *tokenizer = NULL;
-    if (vkf_tokenizer_load(&desc, options->path, &tokenizer) != VKF_OK)
+    if (vkf_tokenizer_load(&desc, &tokenizer) != VKF_OK)
         return false;
     const vkf__host host = vkf_printing_host();
     vkf__new_file file = {0};

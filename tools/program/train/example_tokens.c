@@ -44,7 +44,7 @@ static vkf_status encode(const vkf_example_tokens *tokens, bool plain, const cha
                          vkf_encoding *out_encoding)
 {
     const vkf_encode_options options = {.no_special_tokens = plain, .truncation = VKF_TRUNCATION_NONE};
-    return vkf_tokenizer_encode(tokens->tokenizer, text, size_bytes, NULL, 0, &options, out_encoding);
+    return vkf_tokenizer_encode(tokens->tokenizer, &(vkf_text){text, size_bytes}, NULL, &options, out_encoding);
 }
 
 static vkf_status add_encoding(const vkf_example_tokens *tokens, const vkf_encoding *encoding, vkf_id_list *list)

@@ -72,10 +72,11 @@ static vkf_status check_ids(const vkf__host *host, const vkf_train_config *confi
 static vkf_status load_tokens(const vkf__host *host, const vkf_train_config *config, vkf_special_tokens *out_ids,
                               uint32_t *out_vocab)
 {
-    const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
+    const vkf_tokenizer_desc desc = {
+        .path = config->tokenizer, .message = host->message, .message_user = host->message_user};
     vkf_tokenizer *tokenizer = NULL;
-    VKF_RETURN_IF_ERROR(vkf_tokenizer_load(&desc, config->tokenizer, &tokenizer));
-    *out_vocab = vkf_tokenizer_vocab_size(tokenizer);
+    VKF_RETURN_IF_ERROR(vkf_tokenizer_load(&desc, &tokenizer));
+    *out_vocab = vkf_tokenizer_get_vocab_size(tokenizer);
     const vkf_status status = vkf_tokenizer_read_special_tokens(tokenizer, config->tokenizer, out_ids);
     vkf_tokenizer_destroy(&tokenizer);
     VKF_RETURN_IF_ERROR(status);

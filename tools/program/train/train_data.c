@@ -162,7 +162,7 @@ static void warn_of_left_out(const vkf_train_data *data)
 // A model may have more rows in its table than its tokenizer has tokens.
 static vkf_masking masking_of(const vkf_train_words *words, uint64_t seed)
 {
-    const uint32_t tokens = vkf_tokenizer_vocab_size(words->tokenizer), rows = words->config->source_vocab;
+    const uint32_t tokens = vkf_tokenizer_get_vocab_size(words->tokenizer), rows = words->config->source_vocab;
     return (vkf_masking){words->mask_id, tokens < rows ? tokens : rows, seed};
 }
 
@@ -268,12 +268,6 @@ static void put_rows(int32_t *out_ids, uint32_t len, const int32_t *ids, uint32_
             out_ids[(size_t)row * len + i] = i < width ? ids[(size_t)row * width + i] : pad_id;
 }
 
-static void put_lengths(int32_t *out_lengths, const uint32_t *lengths, uint32_t rows)
-{
-    for (uint32_t row = 0; row < rows; row++)
-        out_lengths[row] = (int32_t)lengths[row];
-}
-
 // Lays out the slot's memory: source, lengths, target, labels.
 static void begin_slot(vkf_train_slot *slot, uint32_t rows, uint32_t source_len, uint32_t target_len)
 {
@@ -282,7 +276,7 @@ static void begin_slot(vkf_train_slot *slot, uint32_t rows, uint32_t source_len,
         .batch = rows,
         .source_len = source_len,
         .source_ids = source,
-        .source_lengths = source_len > 0 ? lengths : NULL,
+        .source_lengths = source_len > 0 ? (uint32_t *)lengths : NULL,
         .target_len = target_len,
         .target_ids = target,
         .labels = target + (size_t)rows * target_len,
@@ -293,7 +287,7 @@ static void put_sources(const vkf_train_slot *slot, const vkf_batch *from, int32
 {
     const vkf_train_batch *batch = &slot->batch;
     put_rows((int32_t *)batch->source_ids, batch->source_len, from->source_ids, from->rows, from->source_len, pad_id);
-    put_lengths((int32_t *)batch->source_lengths, from->source_lengths, from->rows);
+    memcpy((uint32_t *)batch->source_lengths, from->source_lengths, from->rows * sizeof *from->source_lengths);
 }
 
 // Those that belong to the sources come behind them.
@@ -302,7 +296,8 @@ static void put_partners(vkf_train_slot *slot, const vkf_batch *from, int32_t pa
     const vkf_train_batch *batch = &slot->batch;
     put_rows((int32_t *)batch->source_ids + (size_t)from->rows * batch->source_len, batch->source_len, from->target_ids,
              from->rows, from->target_len, pad_id);
-    put_lengths((int32_t *)batch->source_lengths + from->rows, from->target_lengths, from->rows);
+    memcpy((uint32_t *)batch->source_lengths + from->rows, from->target_lengths,
+           from->rows * sizeof *from->target_lengths);
     slot->batch.labels = NULL;
 }
 

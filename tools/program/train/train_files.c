@@ -47,7 +47,7 @@ static vkf_status load_step(vkf_train_run *run, uint64_t step)
 {
     char *path = NULL;
     VKF_RETURN_IF_ERROR(vkf_train_step_path(run->host, run->config->output, step, &path));
-    const vkf_status status = vkf_trainer_resume(run->trainer, path);
+    const vkf_status status = vkf_trainer_restore(run->trainer, path);
     if (status == VKF_OK)
         run->saved_step = step;
     else if (vkf_train_leads(run))
@@ -87,7 +87,7 @@ vkf_status vkf_train_resume(vkf_train_run *run)
 
 vkf_status vkf_train_save(vkf_train_run *run)
 {
-    const uint64_t step = vkf_trainer_steps(run->trainer);
+    const uint64_t step = vkf_trainer_get_steps(run->trainer);
     char *path = NULL;
     if (step == run->saved_step || !vkf_train_leads(run))
         return VKF_OK;
@@ -173,7 +173,7 @@ static void list_facts(const vkf_train_run *run, fact_list *out_list)
     vkf_device_info device;
     vkf_trainer_info info;
     vkf_train_progress progress;
-    vkf_context_device_info(run->context, &device);
+    vkf_context_get_device_info(run->context, &device);
     vkf_trainer_get_info(run->trainer, &info);
     vkf_trainer_get_progress(run->trainer, &progress);
     *out_list = (fact_list){0};

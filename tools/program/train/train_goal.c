@@ -28,7 +28,7 @@ vkf_status vkf_train_inspect(const vkf__host *host, const char *directory, vkf_i
         .min_severity = VKF_SEVERITY_ERROR,
         .allocator = host->allocator,
     };
-    return vkf_inspection_create(&desc, out_inspection);
+    return vkf_inspection_load(&desc, out_inspection);
 }
 
 // The inspection is to be destroyed whether this succeeds or not.
@@ -192,7 +192,7 @@ static bool is_label(const model_facts *f, const char *name)
 {
     char number[16];
     const char *label;
-    for (uint32_t i = 0; (label = vkf_inspection_label(f->inspection, i)); i++) {
+    for (uint32_t i = 0; (label = vkf_inspection_get_label(f->inspection, i)); i++) {
         (void)snprintf(number, sizeof number, "%u", i);
         if (strcmp(label, name) == 0 || strcmp(number, name) == 0)
             return true;

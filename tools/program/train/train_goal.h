@@ -39,7 +39,7 @@ VKF_MUST_CHECK vkf_status vkf_train_goal_find(const vkf__host *host, const vkf_t
 void vkf_train_goal_free(const vkf__host *host, vkf_train_goal *goal);
 
 // What the directory of a model has. Only errors are said: whoever loads the model warns of the rest. Statuses: those
-// of vkf_inspection_create().
+// of vkf_inspection_load().
 VKF_MUST_CHECK vkf_status vkf_train_inspect(const vkf__host *host, const char *directory,
                                             vkf_inspection **out_inspection);
 

@@ -86,7 +86,7 @@ static vkf_status check_values(check *c)
 {
     const vkf_tensor *value = &c->parameter.value;
     const size_t bytes = c->count * sizeof *c->from;
-    VKF_RETURN_IF_ERROR(vkf_trainer_gradient(c->run->trainer, c->batch, c->index, c->gradient));
+    VKF_RETURN_IF_ERROR(vkf_trainer_compute_gradient(c->run->trainer, c->batch, c->index, c->gradient));
     VKF_RETURN_IF_ERROR(vkf_buffer_read(value->buffer, value->offset_bytes, c->from, bytes));
     aim(c);
     VKF_RETURN_IF_ERROR(measure(c));
@@ -121,7 +121,7 @@ static uint32_t count_trained(const vkf_trainer *trainer)
 {
     vkf_train_parameter parameter;
     uint32_t count = 0;
-    while (vkf_trainer_parameter(trainer, count, &parameter))
+    while (vkf_trainer_get_parameter(trainer, count, &parameter))
         count++;
     return count;
 }
@@ -133,7 +133,7 @@ static vkf_status check_all(vkf_train_run *run, size_t *out_off)
     check c = {.run = run, .batch = &run->train.slots[0].batch};
     VKF_RETURN_IF_ERROR(vkf_train_data_take(&run->train, 0, 0));
     vkf_print("%-60s %13s %13s\n", "parameter", "gradient", "measured");
-    for (; vkf_trainer_parameter(run->trainer, c.index, &c.parameter); c.index += every) {
+    for (; vkf_trainer_get_parameter(run->trainer, c.index, &c.parameter); c.index += every) {
         VKF_RETURN_IF_ERROR(check_parameter(&c));
         *out_off += !is_near(&c);
         vkf_print("%-60s %13.6g %13.6g  %s\n", c.parameter.name, c.slope, c.measured, is_near(&c) ? "right" : "OFF");

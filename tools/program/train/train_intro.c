@@ -81,7 +81,7 @@ static void say_sizes(const vkf_train_run *run)
     char trained[32], all[32];
     vkf_device_info device;
     vkf_trainer_info info;
-    vkf_context_device_info(run->context, &device);
+    vkf_context_get_device_info(run->context, &device);
     vkf_trainer_get_info(run->trainer, &info);
     const uint64_t bytes =
         info.weights_bytes + plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes;

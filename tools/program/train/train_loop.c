@@ -209,7 +209,7 @@ static vkf_status evaluate(loop *l, vkf_train_log_line *out_line)
     vkf_ranks_sum(sums, SUM_COUNT);
     *out_line = (vkf_train_log_line){
         .type = VKF_TRAIN_LOG_EVAL,
-        .step = vkf_trainer_steps(l->run->trainer),
+        .step = vkf_trainer_get_steps(l->run->trainer),
         .loss = sums[LABELS] > 0 ? sums[LOSS] / sums[LABELS] : NAN,
         .tokens = (uint64_t)sums[LABELS],
         .seconds = seconds_of(l),
@@ -281,14 +281,14 @@ static vkf_status save(loop *l)
 
 static bool goes_on(const loop *l)
 {
-    return !l->stopped && !l->out_of_patience && vkf_trainer_steps(l->run->trainer) < l->run->total_steps;
+    return !l->stopped && !l->out_of_patience && vkf_trainer_get_steps(l->run->trainer) < l->run->total_steps;
 }
 
 // Looks and checkpoints that are due behind a step.
 static vkf_status look_and_save(loop *l, bool new_epoch)
 {
     const vkf_train_run *run = l->run;
-    const uint64_t step = vkf_trainer_steps(run->trainer);
+    const uint64_t step = vkf_trainer_get_steps(run->trainer);
     if (is_due(run->config->eval_every, step, new_epoch))
         VKF_RETURN_IF_ERROR(look(l));
     if (is_due(run->config->save_every, step, new_epoch))
@@ -301,14 +301,14 @@ static vkf_status run_steps(loop *l, vkf_train_batch *batches)
     vkf_train_run *run = l->run;
     uint64_t epoch = epoch_of(run);
     while (goes_on(l)) {
-        const uint64_t before = vkf_trainer_steps(run->trainer);
+        const uint64_t before = vkf_trainer_get_steps(run->trainer);
         uint64_t tokens = 0;
         l->step_ms = vkf_now_ms();
         VKF_RETURN_IF_ERROR(agree(l, fill_batches(run, batches, &tokens)));
         if (l->stopped)
             break;
         VKF_RETURN_IF_ERROR(one_step(l, batches, tokens));
-        if (vkf_trainer_steps(run->trainer) == before)
+        if (vkf_trainer_get_steps(run->trainer) == before)
             continue;
         VKF_RETURN_IF_ERROR(look_and_save(l, epoch_of(run) > epoch));
         epoch = epoch_of(run);
@@ -350,7 +350,7 @@ static void say_best(const vkf_train_run *run)
 static void say_how_it_ended(const vkf_train_run *run, bool done)
 {
     const char *output = run->config->output;
-    const uint64_t step = vkf_trainer_steps(run->trainer);
+    const uint64_t step = vkf_trainer_get_steps(run->trainer);
     if (done && run->config->parameters == VKF_TRAIN_LORA)
         vkf_print("%s/step-%" PRIu64 " is the trained adapter of %s\n", output, step, run->start);
     else if (done)
@@ -373,7 +373,7 @@ int vkf_train_loop(vkf_train_run *run)
         return VKF_EXIT_FAILED;
     }
     loop l = {.run = run, .progress = vkf_progress_start("training: step"), .start_ms = vkf_now_ms(), .whole = true};
-    l.pace = vkf_train_pace_begin(vkf_trainer_steps(run->trainer), l.start_ms);
+    l.pace = vkf_train_pace_begin(vkf_trainer_get_steps(run->trainer), l.start_ms);
     watch_signals();
     status = train(&l);
     vkf_progress_end(&l.progress);

@@ -75,7 +75,7 @@ static vkf_status load_model(vkf_train_run *run)
 static bool has_tensor(const vkf_inspection *inspection, const char *pattern)
 {
     const char *name;
-    for (uint32_t i = 0; (name = vkf_inspection_tensor(inspection, i)); i++)
+    for (uint32_t i = 0; (name = vkf_inspection_get_tensor(inspection, i)); i++)
         if (vkf__name_matches(pattern, name))
             return true;
     return false;

@@ -22,14 +22,14 @@ static vkf_status list_labels(vkf_train_words *words, vkf_inspection *inspection
     VKF_RETURN_IF_ERROR(vkf_inspection_load_labels(inspection, &words->label_count));
     VKF_ALLOC_OR_RETURN(words->host, words->labels, words->label_count);
     for (uint32_t i = 0; i < words->label_count; i++)
-        words->labels[i] = vkf_inspection_label(inspection, i);
+        words->labels[i] = vkf_inspection_get_label(inspection, i);
     return VKF_OK;
 }
 
 static vkf_status load_words(vkf_train_words *words, const char *directory, vkf_inspection *inspection)
 {
     const vkf__host *host = words->host;
-    const vkf_tokenizer_desc desc = {.message = host->message, .message_user = host->message_user};
+    const vkf_tokenizer_desc desc = {.path = directory, .message = host->message, .message_user = host->message_user};
     char *path = NULL, *marian = NULL;
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__path_join(host, directory, "vocabulary.json", &path));
@@ -43,7 +43,7 @@ static vkf_status load_words(vkf_train_words *words, const char *directory, vkf_
                           "tokenizer.json for both languages",
                           directory));
     else
-        VKF_TRY(vkf_tokenizer_load(&desc, directory, &words->tokenizer));
+        VKF_TRY(vkf_tokenizer_load(&desc, &words->tokenizer));
     if (words->task == VKF_TASK_CLASSIFY || words->task == VKF_TASK_TAG)
         VKF_TRY(list_labels(words, inspection));
     if (words->task == VKF_TASK_FILL)

@@ -309,13 +309,13 @@ class Context : public detail::Handle<vkf_context, vkf_context_destroy>
     vkf_device_info device_info() const
     {
         vkf_device_info info = {};
-        vkf_context_device_info(get(), &info);
+        vkf_context_get_device_info(get(), &info);
         return info;
     }
     vkf_memory_usage memory_usage() const
     {
         vkf_memory_usage usage = {};
-        vkf_context_memory_usage(get(), &usage);
+        vkf_context_get_memory_usage(get(), &usage);
         return usage;
     }
     void save_cache()
@@ -351,7 +351,7 @@ class Buffer : public detail::Handle<vkf_buffer, vkf_buffer_destroy>
     }
     std::uint64_t size_bytes() const noexcept
     {
-        return vkf_buffer_size(get());
+        return vkf_buffer_get_size(get());
     }
     template <typename T> void write(std::uint64_t offset_bytes, span<const T> data)
     {
@@ -438,7 +438,7 @@ class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
     std::optional<vkf_tensor> port(vkf_port port) const noexcept
     {
         vkf_tensor view = {};
-        return vkf_layer_port(get(), port, &view) ? std::optional<vkf_tensor>(view) : std::nullopt;
+        return vkf_layer_get_port(get(), port, &view) ? std::optional<vkf_tensor>(view) : std::nullopt;
     }
     template <typename T> void write(vkf_port port, span<const T> data)
     {
@@ -460,7 +460,7 @@ class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
     }
     void set_sizes(const vkf_layer_sizes &sizes)
     {
-        check(vkf_layer_set_sizes(get(), &sizes));
+        check(vkf_layer_set_sizes(get(), 0, &sizes));
     }
     void run(const vkf_layer_sizes &sizes)
     {

@@ -127,18 +127,18 @@ class Session : public detail::Handle<vkf_session, vkf_session_destroy>
         }
         return results;
     }
-    // (H, query_len, S), see vkf_session_attention(); `heads` is H and `keys` is S, and others are refused.
+    // (H, query_len, S), see vkf_session_get_attention(); `heads` is H and `keys` is S, and others are refused.
     std::vector<float> attention(vkf_attention_kind kind, std::uint32_t layer, std::uint32_t row, std::uint32_t heads,
                                  std::uint32_t query_len, std::uint32_t keys)
     {
         std::uint32_t own_heads = 0, own_keys = 0;
-        check(vkf_session_attention_shape(get(), kind, query_len, &own_heads, &own_keys));
+        check(vkf_session_get_attention_shape(get(), kind, query_len, &own_heads, &own_keys));
         if (heads != own_heads || keys != own_keys)
             throw error(VKF_ERROR_INVALID_ARGUMENT, "attention: the last run has " + std::to_string(own_heads) +
                                                         " heads and " + std::to_string(own_keys) + " keys, and not " +
                                                         std::to_string(heads) + " and " + std::to_string(keys));
         std::vector<float> weights(std::size_t{heads} * query_len * keys);
-        check(vkf_session_attention(get(), kind, layer, row, query_len, weights.data()));
+        check(vkf_session_get_attention(get(), kind, layer, row, query_len, weights.data()));
         return weights;
     }
 };

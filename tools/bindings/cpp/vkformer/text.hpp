@@ -92,7 +92,8 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
     {
         desc.message = detail::Log::receive;
         desc.message_user = log().get();
-        check(vkf_tokenizer_load(&desc, path.c_str(), out()));
+        desc.path = path.c_str();
+        check(vkf_tokenizer_load(&desc, out()));
     }
     Encoding encode(std::string_view text, const vkf_encode_options &options = {}) const
     {
@@ -122,7 +123,7 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
     }
     std::uint32_t vocab_size() const noexcept
     {
-        return vkf_tokenizer_vocab_size(get());
+        return vkf_tokenizer_get_vocab_size(get());
     }
     vkf_tokenizer_info info() const noexcept
     {
@@ -136,10 +137,9 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
                      const vkf_encode_options &options) const
     {
         vkf_encoding encoding = {};
-        // NULL would mean that there is no second text, and an empty view may have it.
-        const char *pair_bytes = pair && !pair->empty() ? pair->data() : pair ? "" : nullptr;
-        check(vkf_tokenizer_encode(get(), text.empty() ? "" : text.data(), text.size(), pair_bytes,
-                                   pair ? pair->size() : 0, &options, &encoding));
+        const vkf_text first = {text.data(), text.size()};
+        const vkf_text second = pair ? vkf_text{pair->data(), pair->size()} : vkf_text{};
+        check(vkf_tokenizer_encode(get(), &first, pair ? &second : nullptr, &options, &encoding));
         return Encoding(encoding);
     }
 };
@@ -161,7 +161,7 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
   public:
     Embedder(const Context &context, const vkf_embedder_desc &desc) : Handle(context.log())
     {
-        check(vkf_embedder_create(context.get(), &desc, out()));
+        check(vkf_embedder_load(context.get(), &desc, out()));
     }
     Embedder(const Context &context, const std::string &directory) : Embedder(context, desc_of(directory.c_str()))
     {
@@ -180,7 +180,7 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
     // The label of a classifier; valid as long as the embedder.
     std::optional<std::string_view> label(std::uint32_t index) const
     {
-        const char *label = vkf_embedder_label(get(), index);
+        const char *label = vkf_embedder_get_label(get(), index);
         return label ? std::optional<std::string_view>(label) : std::nullopt;
     }
     // (texts, dim()). Of `args`, the texts are set here, and the output. Whatever else it has for each text (pairs,
@@ -274,7 +274,7 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
   public:
     Generator(const Context &context, const vkf_generator_desc &desc) : Handle(context.log())
     {
-        check(vkf_generator_create(context.get(), &desc, out()));
+        check(vkf_generator_load(context.get(), &desc, out()));
     }
     Generator(const Context &context, const std::string &directory) : Generator(context, desc_of(directory.c_str()))
     {
@@ -288,7 +288,7 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
     // How many tokens a prompt and its continuation may have together.
     std::uint32_t context_len() const noexcept
     {
-        return vkf_generator_context(get());
+        return vkf_generator_get_max_context(get());
     }
     // The prompts, count and outputs of `args` are set here, and with `on_text` its callback.
     std::vector<Continuation> generate(span<const std::string_view> prompts, vkf_generator_args args = {},

@@ -39,7 +39,7 @@ class PaddedBatch
         if (!rows.source.empty()) {
             batch_.source_ids = pad(rows.source, pad_id, batch_.source_len);
             for (const std::vector<std::int32_t> &row : rows.source)
-                lengths_.push_back(static_cast<std::int32_t>(row.size()));
+                lengths_.push_back(static_cast<std::uint32_t>(row.size()));
             batch_.source_lengths = lengths_.data();
         }
         if (!rows.target.empty())
@@ -89,7 +89,7 @@ class PaddedBatch
 
     vkf_train_batch batch_ = {};
     std::deque<std::vector<std::int32_t>> arrays_; // whose elements stay where they are
-    std::vector<std::int32_t> lengths_;
+    std::vector<std::uint32_t> lengths_;
 };
 
 } // namespace detail
@@ -137,7 +137,7 @@ class Trainer : public detail::Handle<vkf_trainer, vkf_trainer_destroy>
     {
         std::vector<vkf_train_parameter> all;
         vkf_train_parameter parameter = {};
-        while (vkf_trainer_parameter(get(), static_cast<std::uint32_t>(all.size()), &parameter))
+        while (vkf_trainer_get_parameter(get(), static_cast<std::uint32_t>(all.size()), &parameter))
             all.push_back(parameter);
         return all;
     }
@@ -146,9 +146,9 @@ class Trainer : public detail::Handle<vkf_trainer, vkf_trainer_destroy>
     {
         const detail::PaddedBatch padded(batch, config_, ignored_label_);
         vkf_train_parameter parameter = {};
-        (void)vkf_trainer_parameter(get(), index, &parameter); // the call below says what is wrong with an index
+        (void)vkf_trainer_get_parameter(get(), index, &parameter); // the call below says what is wrong with an index
         std::vector<float> values(parameter.count + 1);
-        check(vkf_trainer_gradient(get(), &padded.get(), index, values.data()));
+        check(vkf_trainer_compute_gradient(get(), &padded.get(), index, values.data()));
         values.pop_back();
         return values;
     }
@@ -162,11 +162,11 @@ class Trainer : public detail::Handle<vkf_trainer, vkf_trainer_destroy>
     }
     void resume(const std::string &directory)
     {
-        check(vkf_trainer_resume(get(), directory.c_str()));
+        check(vkf_trainer_restore(get(), directory.c_str()));
     }
     std::uint64_t steps() const noexcept
     {
-        return vkf_trainer_steps(get());
+        return vkf_trainer_get_steps(get());
     }
 
   private:

@@ -95,7 +95,7 @@ class Context(Owner):
     def used_bytes(self) -> int:
         """Device memory in use by what lives."""
         usage = ffi.new("vkf_memory_usage *")
-        lib.vkf_context_memory_usage(self._handle, usage)
+        lib.vkf_context_get_memory_usage(self._handle, usage)
         return sum(usage.used_bytes[0:usage.heap_count])
 
     def save_cache(self) -> None:
@@ -108,7 +108,7 @@ class Context(Owner):
 
     def _info(self) -> Any:
         info = ffi.new("vkf_device_info *")
-        lib.vkf_context_device_info(self._handle, info)
+        lib.vkf_context_get_device_info(self._handle, info)
         return info
 
     def __repr__(self) -> str:

@@ -47,7 +47,7 @@ class Embedder(Owner):
         desc.max_batch, desc.max_tokens = max_batch, max_tokens
         desc.head, desc.truncate_dim = head, truncate_dim
         super().__init__("vkf_embedder", lib.vkf_embedder_destroy, context._log, context)
-        self._log.check(lib.vkf_embedder_create(context._handle, desc, self._box))
+        self._log.check(lib.vkf_embedder_load(context._handle, desc, self._box))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Embedder(Owner):
     def prompts(self) -> dict[str, str]:
         """The texts that encode(prompt_name=...) puts in front."""
         found, index = {}, 0
-        while (prompt := lib.vkf_embedder_prompt(self._handle, index)) != ffi.NULL:
+        while (prompt := lib.vkf_embedder_get_prompt(self._handle, index)) != ffi.NULL:
             found[text_of(prompt.name)] = text_of(prompt.text)
             index += 1
         return found
@@ -75,14 +75,14 @@ class Embedder(Owner):
     def labels(self) -> list[str]:
         """The classes of a classifier, in the order of its logits."""
         found: list[str] = []
-        while (label := text_or_none(lib.vkf_embedder_label(self._handle, len(found)))) is not None:
+        while (label := text_or_none(lib.vkf_embedder_get_label(self._handle, len(found)))) is not None:
             found.append(label)
         return found
 
     @property
     def similarity(self) -> str:
         """How two embeddings are compared: "cosine", "dot", "euclidean" or "manhattan"."""
-        return enumerator_name("vkf_similarity", "VKF_SIMILARITY_", lib.vkf_embedder_similarity(self._handle))
+        return enumerator_name("vkf_similarity", "VKF_SIMILARITY_", lib.vkf_embedder_get_similarity(self._handle))
 
     def encode(self, texts: str | Sequence[str], *, prompt: str | None = None,
                prompt_name: str | None = None, progress: ProgressFunction | None = None) -> np.ndarray:

@@ -75,7 +75,7 @@ class Generator(Owner):
         desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)
         guard = guard_progress(desc, progress)
         super().__init__("vkf_generator", lib.vkf_generator_destroy, context._log, context)
-        guard.finish(self._log, lib.vkf_generator_create(context._handle, desc, self._box))
+        guard.finish(self._log, lib.vkf_generator_load(context._handle, desc, self._box))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Generator(Owner):
     @property
     def context_len(self) -> int:
         """How many tokens a prompt and its continuation may have together."""
-        return lib.vkf_generator_context(self._handle)
+        return lib.vkf_generator_get_max_context(self._handle)
 
     @overload
     def generate(self, prompts: str, **options: Any) -> Continuation: ...

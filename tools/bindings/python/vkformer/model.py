@@ -125,7 +125,7 @@ class Session(Owner):
         batch, length = ids.shape
         args = ffi.new("vkf_encode_args *")
         args.batch, args.source_len = batch, length
-        args.source_ids, args.source_lengths = typed("const int32_t", ids), typed("const int32_t", lengths)
+        args.source_ids, args.source_lengths = typed("const int32_t", ids), typed("const uint32_t", lengths)
         type_ids = None if types is None else padded_beside(lengths, types, 0, "types")
         if type_ids is not None:
             args.source_types = typed("const int32_t", type_ids)
@@ -236,7 +236,7 @@ class Session(Owner):
 def padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:
     """(B, S) and the rows' lengths."""
     taken = [as_ids(row) for row in rows]
-    lengths = np.array([len(row) for row in taken], np.int32)
+    lengths = np.array([len(row) for row in taken], np.uint32)
     if len(lengths) == 0 or lengths.min() == 0:
         raise invalid("there is at least one row of ids, and each has at least one")
     ids = np.full((len(taken), int(lengths.max())), pad, np.int32)

@@ -52,8 +52,10 @@ class Tokenizer(Owner):
         desc = ffi.new("vkf_tokenizer_desc *")
         desc.message, desc.message_user = lib.vkf_py_message, log.handle
         desc.min_severity = lib.VKF_SEVERITY_WARNING
+        name = ffi.from_buffer("char[]", path_bytes(path) + b"\0")
+        desc.path = name
         super().__init__("vkf_tokenizer", lib.vkf_tokenizer_destroy, log)
-        log.check(lib.vkf_tokenizer_load(desc, path_bytes(path), self._box))
+        log.check(lib.vkf_tokenizer_load(desc, self._box))
 
     def encode(self, text: str, pair: str | None = None, *, special_tokens: bool = True,
                truncation: str = "from_file", max_length: int = 0) -> Encoding:
@@ -63,10 +65,9 @@ class Tokenizer(Owner):
         options.truncation = enumerator("vkf_truncation", "VKF_TRUNCATION_", truncation)
         options.max_length = max_length
         views = Texts([text] if pair is None else [text, pair])
-        second = (ffi.NULL, 0) if pair is None else (views.array[1].bytes, views.array[1].size_bytes)
+        second = ffi.NULL if pair is None else views.array + 1
         encoding = ffi.new("vkf_encoding *")
-        self._log.check(lib.vkf_tokenizer_encode(self._handle, views.array[0].bytes, views.array[0].size_bytes,
-                                                 *second, options, encoding))
+        self._log.check(lib.vkf_tokenizer_encode(self._handle, views.array, second, options, encoding))
         try:
             return encoding_from(encoding)
         finally:
@@ -86,4 +87,4 @@ class Tokenizer(Owner):
 
     @property
     def vocab_size(self) -> int:
-        return lib.vkf_tokenizer_vocab_size(self._handle)
+        return lib.vkf_tokenizer_get_vocab_size(self._handle)

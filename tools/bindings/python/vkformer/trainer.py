@@ -92,13 +92,13 @@ class Trainer(Owner):
     def parameters(self) -> list[tuple[str, int]]:
         """Names and numbers of elements of what trains."""
         found, parameter = [], ffi.new("vkf_train_parameter *")
-        while lib.vkf_trainer_parameter(self._handle, len(found), parameter):
+        while lib.vkf_trainer_get_parameter(self._handle, len(found), parameter):
             found.append((text_of(parameter.name), parameter.count))
         return found
 
     @property
     def steps(self) -> int:
-        return lib.vkf_trainer_steps(self._handle)
+        return lib.vkf_trainer_get_steps(self._handle)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Trainer(Owner):
     def resume(self, directory: Path) -> None:
         """Goes on from what save() wrote, bit by bit. What is refused changes nothing."""
         with self._turn:
-            self._log.check(lib.vkf_trainer_resume(self._handle, path_bytes(directory)))
+            self._log.check(lib.vkf_trainer_restore(self._handle, path_bytes(directory)))
 
     def _fill(self, batch: Batch, to: Any) -> list[np.ndarray]:
         """Sets a C batch, of which the library reads as many labels and types as ids. What it points to is returned."""
@@ -151,7 +151,7 @@ class Trainer(Owner):
 
         def enter(member: str, array: np.ndarray) -> None:
             kept.append(array)
-            setattr(to, member, typed("const int32_t", array))
+            setattr(to, member, typed(f"const {array.dtype}_t", array))
 
         sides = {}
         for side, rows in (("source", batch.source), ("target", batch.target)):

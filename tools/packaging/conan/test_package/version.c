@@ -9,7 +9,7 @@ int main(void)
     const vkf_status status = vkf_context_create(NULL, &context);
     vkf_context_destroy(&context);
     vkf_tokenizer *tokenizer = NULL;
-    const vkf_status no_file = vkf_tokenizer_load(NULL, "no such file", &tokenizer);
+    const vkf_status no_file = vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = "no such file"}, &tokenizer);
     printf("vkformer %u.%u.%u: context: %s; tokenizer: %s\n", (unsigned)(vkf_version() / 10000),
            (unsigned)(vkf_version() / 100 % 100), (unsigned)(vkf_version() % 100), vkf_status_text(status),
            vkf_status_text(no_file));

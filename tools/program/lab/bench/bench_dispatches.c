@@ -10,7 +10,7 @@
 vkf_bench_dispatches vkf_bench_dispatches_begin(vkf_context *context, vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     vkf_device_info info;
-    vkf_context_device_info(context, &info);
+    vkf_context_get_device_info(context, &info);
     return (vkf_bench_dispatches){.layer = layer, .sizes = *sizes, .timed = info.timestamps};
 }
 
@@ -26,7 +26,7 @@ void vkf_bench_dispatches_end(vkf_bench_dispatches *dispatches)
 static vkf_status allocate(vkf_bench_dispatches *dispatches)
 {
     uint32_t count = 0;
-    vkf_status status = vkf_layer_timings(dispatches->layer, &count, NULL);
+    vkf_status status = vkf_layer_get_timings(dispatches->layer, &count, NULL);
     if (status != VKF_OK || count == 0)
         return status;
     dispatches->timings = calloc(count, sizeof *dispatches->timings);
@@ -49,7 +49,7 @@ vkf_status vkf_bench_dispatches_run(void *user, double *out_gpu_ns)
         status = allocate(dispatches);
     uint32_t count = dispatches->count;
     if (status == VKF_OK && count > 0)
-        status = vkf_layer_timings(dispatches->layer, &count, dispatches->timings);
+        status = vkf_layer_get_timings(dispatches->layer, &count, dispatches->timings);
     double sum_ns = 0;
     for (uint32_t i = 0; status == VKF_OK && i < dispatches->count; i++) {
         double gpu_ns = dispatches->timings[i].gpu_ns;

@@ -21,8 +21,8 @@ static b_kind choose_kind(const vkf_bench *bench, const vkf_bench_types *types, 
     bool best = strcmp(settings->weights, "best") == 0;
     bool packed = strcmp(settings->weights, "packed") == 0;
     if (best)
-        packed = vkf_preferred_layout(bench->context, types->activations, types->weights, values[1], values[2]) ==
-                 VKF_LAYOUT_PANELS;
+        packed = vkf_context_get_preferred_layout(bench->context, types->activations, types->weights, values[1],
+                                                  values[2]) == VKF_LAYOUT_PANELS;
     if (packed || vkf__is_blocks(types->weights))
         return B_PANELS;
     return best || linear || settings->transpose_b ? B_NK : B_KN;

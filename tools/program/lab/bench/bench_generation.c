@@ -63,7 +63,7 @@ vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *t
     vkf_status status = take_model(bench, precision);
     if (status != VKF_OK)
         return status;
-    vkf_context_device_info(bench->context, &info);
+    vkf_context_get_device_info(bench->context, &info);
     vkf_model_get_config(bench->model, &g->config);
     g->timed = info.timestamps;
     const vkf_session_desc desc = {
@@ -115,7 +115,7 @@ static vkf_status read_timings(vkf_bench_generation *g, double *out_ms)
     *out_ms = -1.0;
     if (!g->timed)
         return VKF_OK;
-    vkf_status status = vkf_session_timings(g->session, &count, NULL);
+    vkf_status status = vkf_session_get_timings(g->session, &count, NULL);
     if (status == VKF_OK && count > g->timing_capacity) {
         free(g->timings);
         g->timings = calloc(count, sizeof *g->timings);
@@ -123,7 +123,7 @@ static vkf_status read_timings(vkf_bench_generation *g, double *out_ms)
         status = g->timings ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
     }
     if (status == VKF_OK)
-        status = vkf_session_timings(g->session, &count, g->timings);
+        status = vkf_session_get_timings(g->session, &count, g->timings);
     for (uint32_t i = 0; status == VKF_OK && i < count; i++)
         sum_ns += g->timings[i].gpu_ns;
     if (status == VKF_OK)

@@ -12,13 +12,13 @@ static uint64_t sum_of(const uint64_t *bytes, uint32_t heap_count)
 uint64_t vkf_bench_memory_now(vkf_context *context)
 {
     vkf_memory_usage usage;
-    vkf_context_memory_usage(context, &usage);
+    vkf_context_get_memory_usage(context, &usage);
     return sum_of(usage.used_bytes, usage.heap_count);
 }
 
 uint64_t vkf_bench_memory_peak(vkf_context *context)
 {
     vkf_memory_usage usage;
-    vkf_context_memory_usage(context, &usage);
+    vkf_context_get_memory_usage(context, &usage);
     return sum_of(usage.peak_bytes, usage.heap_count);
 }

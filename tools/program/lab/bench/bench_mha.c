@@ -38,7 +38,7 @@ static vkf_layer *create_layer(vkf_bench_data *data, const mha_sizes *sizes, boo
         data->status = vkf_attention_create(data->context, &desc, &layer);
     for (size_t i = 0; data->status == VKF_OK && i < sizeof inputs / sizeof inputs[0]; i++) {
         vkf_tensor port;
-        if (vkf_layer_port(layer, inputs[i], &port))
+        if (vkf_layer_get_port(layer, inputs[i], &port))
             vkf_bench_fill(data, &port, 1.0f);
     }
     if (data->status != VKF_OK) {

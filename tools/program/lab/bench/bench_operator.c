@@ -11,14 +11,14 @@ static vkf_status run_operator(void *user, double *out_gpu_ns)
 {
     const operator_call *op = user;
     vkf_status status = op->call(op->context, op->desc);
-    *out_gpu_ns = vkf_context_last_op_ns(op->context);
+    *out_gpu_ns = vkf_context_get_last_op_ns(op->context);
     return status;
 }
 
 static void name_kernel(void *user, char *out_text, size_t size_bytes)
 {
     const operator_call *op = user;
-    const char *kernel = vkf_context_last_op_kernel(op->context);
+    const char *kernel = vkf_context_get_last_op_kernel(op->context);
     snprintf(out_text, size_bytes, "%s", kernel ? kernel : "unknown");
 }
 

@@ -138,7 +138,7 @@ vkf_bench_report vkf_bench_report_begin(vkf_context *context, vkf_rows_format fo
         .roofs = roofs,
         .unsettled = roofs && roofs->settled == VKF_SETTLED_NO,
     };
-    vkf_context_device_info(context, &report.device);
+    vkf_context_get_device_info(context, &report.device);
     snprintf(report.driver, sizeof report.driver, "%s%s%s", report.device.driver_name,
              report.device.driver_info[0] ? ", " : "", report.device.driver_info);
     return report;

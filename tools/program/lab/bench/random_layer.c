@@ -93,9 +93,9 @@ vkf_layer *vkf_random_layer(vkf_bench_data *data, const vkf_layer_shape *shape, 
     if (data->status == VKF_OK)
         data->status = shape->decoder ? vkf_decoder_layer_create(data->context, &desc, &layer)
                                       : vkf_encoder_layer_create(data->context, &desc, &layer);
-    if (data->status == VKF_OK && vkf_layer_port(layer, VKF_PORT_QUERY, &port))
+    if (data->status == VKF_OK && vkf_layer_get_port(layer, VKF_PORT_QUERY, &port))
         vkf_bench_fill(data, &port, 1.0f);
-    if (data->status == VKF_OK && vkf_layer_port(layer, VKF_PORT_MEMORY, &port))
+    if (data->status == VKF_OK && vkf_layer_get_port(layer, VKF_PORT_MEMORY, &port))
         vkf_bench_fill(data, &port, 1.0f);
     if (data->status != VKF_OK) {
         vkf_print_error("the layer cannot be made: %s", vkf_status_text(data->status));

@@ -351,8 +351,8 @@ static vkf_status seed3_norm(vkf_eval_case *c, const vkf_attention_desc *desc)
         VKF_RETURN_IF_ERROR(vkf__eval_weight(c, "layer_norm.", "weight", VKF_DIMS(e), &norm.weight));
         VKF_RETURN_IF_ERROR(vkf__eval_weight(c, "layer_norm.", "bias", VKF_DIMS(e), &norm.bias));
     }
-    if (!vkf_layer_port(c->layer, VKF_PORT_OUTPUT, &norm.x) ||
-        !vkf_layer_port(c->layer, VKF_PORT_QUERY, &norm.residual))
+    if (!vkf_layer_get_port(c->layer, VKF_PORT_OUTPUT, &norm.x) ||
+        !vkf_layer_get_port(c->layer, VKF_PORT_QUERY, &norm.residual))
         return vkf__fail(c->settings.host, VKF_ERROR_INVALID_ARGUMENT,
                          "the attention layer has no output or query port");
     VKF_RETURN_IF_ERROR(vkf__eval_tensor(c, desc->dtype, VKF_DIMS(desc->max_sizes.batch, desc->max_sizes.query_len, e),

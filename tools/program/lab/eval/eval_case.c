@@ -402,7 +402,7 @@ vkf_status vkf__eval_read_port(vkf_eval_case *c, vkf_port port, const char *outp
 {
     void *values = NULL;
     vkf_tensor tensor = {0};
-    if (!vkf_layer_port(c->layer, port, &tensor))
+    if (!vkf_layer_get_port(c->layer, port, &tensor))
         return vkf__fail(c->settings.host, VKF_ERROR_INVALID_ARGUMENT, "the layer has no port for \"%s\"", output);
     VKF_RETURN_IF_ERROR(vkf__eval_output(c, output, VKF_STORED_F32, dims, &values));
     return read_as_f32(c, port, &tensor, vkf__eval_count(dims), values);

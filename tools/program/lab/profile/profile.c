@@ -170,8 +170,8 @@ static bool report(const vkf_context *context, const runs *r, const vkf_measured
         .settled = settled,
         .untimed_wall_ns = options->overhead ? vkf_median(r->bare->wall_ns, options->repetitions) : -1.0,
     };
-    vkf_context_device_info(context, &facts.device);
-    facts.counter_count = vkf_context_counters(context, &facts.counters);
+    vkf_context_get_device_info(context, &facts.device);
+    facts.counter_count = vkf_context_get_counters(context, &facts.counters);
     json_t *document = vkf_profile_document(r->record, &facts);
     bool done = document && put_out(options, document);
     json_decref(document);
@@ -186,7 +186,7 @@ static bool profile_in(const vkf_profile_options *options, vkf_context *context,
     runs r = {options, subject, record, b};
     const vkf_profiler profiler = vkf_profile_record_profiler(record);
     const vkf_counter *counters;
-    record->counter_count = vkf_context_counters(context, &counters);
+    record->counter_count = vkf_context_get_counters(context, &counters);
     return (options->no_roof || vkf_measure_settled_roofs(context, options->settle_s, &roofs) == VKF_OK) &&
            vkf_profile_subject_begin(context, &options->subject, subject) == VKF_OK &&
            bare_begin(options, b) == VKF_OK && vkf_context_set_profiler(context, &profiler) == VKF_OK &&

@@ -17,7 +17,6 @@ typedef struct model_subject {
     vkf_session *session;
     vkf_memory_plan plan; // of the model and the session together
     int32_t *ids;         // (batch, length)
-    int32_t *lengths;     // (batch), for an encoder
     uint32_t *prompt_lengths;
     float *values; // (batch, length, d_model), for nn.Transformer
     int32_t *out_ids;
@@ -76,13 +75,12 @@ static bool allocate(model_subject *s)
 {
     size_t batch = s->settings.batch, positions = batch * s->settings.length;
     s->ids = calloc(positions, sizeof *s->ids);
-    s->lengths = calloc(batch, sizeof *s->lengths);
     s->prompt_lengths = calloc(batch, sizeof *s->prompt_lengths);
     s->out_ids = calloc(batch * (s->settings.new_tokens + 1), sizeof *s->out_ids);
     s->out_lengths = calloc(batch, sizeof *s->out_lengths);
     if (s->config.kind == VKF_MODEL_TRANSFORMER)
         s->values = calloc(positions * s->config.d_model, sizeof *s->values);
-    return s->ids && s->lengths && s->prompt_lengths && s->out_ids && s->out_lengths &&
+    return s->ids && s->prompt_lengths && s->out_ids && s->out_lengths &&
            (s->values || s->config.kind != VKF_MODEL_TRANSFORMER);
 }
 
@@ -92,10 +90,8 @@ static void fill(model_subject *s)
     uint32_t vocab = s->config.kind == VKF_MODEL_DECODER ? s->config.target_vocab : s->config.source_vocab;
     if (vocab > 0)
         vkf_random_ids(vocab, positions, s->ids);
-    for (uint32_t b = 0; b < s->settings.batch; b++) {
-        s->lengths[b] = (int32_t)s->settings.length;
+    for (uint32_t b = 0; b < s->settings.batch; b++)
         s->prompt_lengths[b] = s->settings.length;
-    }
     for (size_t i = 0; s->values && i < positions * s->config.d_model; i++)
         s->values[i] = (float)(i * 2654435761u % 2001) / 1000.0f - 1.0f;
 }
@@ -142,7 +138,6 @@ static void end(void *state)
     vkf_session_destroy(&s->session);
     vkf_model_destroy(&s->model);
     free(s->ids);
-    free(s->lengths);
     free(s->prompt_lengths);
     free(s->values);
     free(s->out_ids);
@@ -172,7 +167,7 @@ static vkf_status encode(model_subject *s)
         .batch = s->settings.batch,
         .source_len = s->settings.length,
         .source_ids = s->ids,
-        .source_lengths = s->lengths,
+        .source_lengths = s->prompt_lengths,
         .source = s->values,
     };
     return vkf_session_encode(s->session, &args);

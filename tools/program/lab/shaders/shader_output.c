@@ -194,7 +194,7 @@ void vkf_shader_output_begin(vkf_shader_output *output, const vkf_context *conte
                                               .with = output->statistics ? WITH_STATISTICS : 0,
                                               .unknown = "-"};
     output->printed = true;
-    vkf_context_device_info(context, &output->device);
+    vkf_context_get_device_info(context, &output->device);
     if (!output->rates)
         output->rates = chip_rates_find(NULL, output->device.name);
 }

@@ -468,10 +468,10 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_context_last_op_ns(context: *const vkf_context) -> f64;
+    pub fn vkf_context_get_last_op_ns(context: *const vkf_context) -> f64;
 }
 extern "C" {
-    pub fn vkf_context_last_op_kernel(context: *const vkf_context) -> *const ::std::os::raw::c_char;
+    pub fn vkf_context_get_last_op_kernel(context: *const vkf_context) -> *const ::std::os::raw::c_char;
 }
 pub type vkf_kernel_fn = ::std::option::Option<
     unsafe extern "C" fn(
@@ -482,7 +482,11 @@ pub type vkf_kernel_fn = ::std::option::Option<
     ),
 >;
 extern "C" {
-    pub fn vkf_context_kernels(context: *mut vkf_context, visit: vkf_kernel_fn, user: *mut ::std::os::raw::c_void);
+    pub fn vkf_context_visit_kernels(
+        context: *mut vkf_context,
+        visit: vkf_kernel_fn,
+        user: *mut ::std::os::raw::c_void,
+    );
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -506,7 +510,7 @@ impl Default for vkf_verdict {
 pub type vkf_verdict_fn =
     ::std::option::Option<unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, verdict: *const vkf_verdict)>;
 extern "C" {
-    pub fn vkf_context_verdicts(
+    pub fn vkf_context_visit_verdicts(
         context: *mut vkf_context,
         visit: vkf_verdict_fn,
         user: *mut ::std::os::raw::c_void,
@@ -532,14 +536,14 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_context_device_info_sized(
+    pub fn vkf_context_get_device_info_sized(
         context: *const vkf_context,
         out_info: *mut vkf_device_info,
         info_bytes: usize,
     );
 }
 extern "C" {
-    pub fn vkf_context_memory_usage_sized(
+    pub fn vkf_context_get_memory_usage_sized(
         context: *mut vkf_context,
         out_usage: *mut vkf_memory_usage,
         usage_bytes: usize,
@@ -620,7 +624,7 @@ impl Default for vkf_file_list {
     }
 }
 extern "C" {
-    pub fn vkf_file_list_source(list: *const vkf_file_list, out_source: *mut vkf_file_source);
+    pub fn vkf_file_list_get_source(list: *const vkf_file_list, out_source: *mut vkf_file_source);
 }
 impl vkf_dtype {
     pub const VKF_DTYPE_F32: vkf_dtype = vkf_dtype(0);
@@ -678,7 +682,7 @@ extern "C" {
     pub fn vkf_buffer_destroy(buffer: *mut *mut vkf_buffer);
 }
 extern "C" {
-    pub fn vkf_buffer_size(buffer: *const vkf_buffer) -> u64;
+    pub fn vkf_buffer_get_size(buffer: *const vkf_buffer) -> u64;
 }
 extern "C" {
     pub fn vkf_buffer_write(
@@ -887,7 +891,7 @@ impl Default for vkf_gemm_desc {
     }
 }
 extern "C" {
-    pub fn vkf_preferred_layout(
+    pub fn vkf_context_get_preferred_layout(
         context: *const vkf_context,
         activations: vkf_dtype,
         weights: vkf_dtype,
@@ -1347,7 +1351,7 @@ extern "C" {
     pub fn vkf_layer_destroy(layer: *mut *mut vkf_layer);
 }
 extern "C" {
-    pub fn vkf_layer_port(layer: *const vkf_layer, port: vkf_port, out_tensor: *mut vkf_tensor) -> bool;
+    pub fn vkf_layer_get_port(layer: *const vkf_layer, port: vkf_port, out_tensor: *mut vkf_tensor) -> bool;
 }
 extern "C" {
     pub fn vkf_layer_write(
@@ -1366,13 +1370,10 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_layer_set_sizes(layer: *mut vkf_layer, sizes: *const vkf_layer_sizes) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_layer_run(layer: *mut vkf_layer, sizes: *const vkf_layer_sizes) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_layer_set_frame_sizes(layer: *mut vkf_layer, frame: u32, sizes: *const vkf_layer_sizes) -> vkf_status;
+    pub fn vkf_layer_set_sizes(layer: *mut vkf_layer, frame: u32, sizes: *const vkf_layer_sizes) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_layer_wait(layer: *mut vkf_layer, frame: u32) -> vkf_status;
@@ -1381,7 +1382,7 @@ extern "C" {
     pub fn vkf_layer_ended(layer: *mut vkf_layer, frame: u32, out_ended: *mut bool) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_layer_record_count(layer: *const vkf_layer) -> u32;
+    pub fn vkf_layer_get_record_count(layer: *const vkf_layer) -> u32;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1468,7 +1469,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_layer_timings_sized(
+    pub fn vkf_layer_get_timings_sized(
         layer: *mut vkf_layer,
         inout_count: *mut u32,
         out_timings: *mut vkf_timing,
@@ -1889,7 +1890,7 @@ extern "C" {
     pub fn vkf_model_get_precision(model: *const vkf_model) -> vkf_model_precision;
 }
 extern "C" {
-    pub fn vkf_model_metadata(
+    pub fn vkf_model_get_metadata(
         model: *const vkf_model,
         key: *const ::std::os::raw::c_char,
         inout_bytes: *mut usize,
@@ -1942,7 +1943,7 @@ pub struct vkf_encode_args {
     pub batch: u32,
     pub source_len: u32,
     pub source_ids: *const i32,
-    pub source_lengths: *const i32,
+    pub source_lengths: *const u32,
     pub source_types: *const i32,
     pub source: *const f32,
     pub source_mask: *const ::std::os::raw::c_void,
@@ -2127,10 +2128,10 @@ extern "C" {
     pub fn vkf_session_truncate(session: *mut vkf_session, row: u32, position: u32) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_position(session: *const vkf_session, row: u32) -> u32;
+    pub fn vkf_session_get_position(session: *const vkf_session, row: u32) -> u32;
 }
 extern "C" {
-    pub fn vkf_session_tokens(session: *const vkf_session, row: u32) -> *const i32;
+    pub fn vkf_session_get_tokens(session: *const vkf_session, row: u32) -> *const i32;
 }
 extern "C" {
     pub fn vkf_session_wait(session: *mut vkf_session) -> vkf_status;
@@ -2157,8 +2158,11 @@ impl vkf_session_data {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_session_data(pub ::std::os::raw::c_uint);
 extern "C" {
-    pub fn vkf_session_tensor(session: *const vkf_session, data: vkf_session_data, out_tensor: *mut vkf_tensor)
-        -> bool;
+    pub fn vkf_session_get_tensor(
+        session: *const vkf_session,
+        data: vkf_session_data,
+        out_tensor: *mut vkf_tensor,
+    ) -> bool;
 }
 pub type vkf_write_fn = ::std::option::Option<
     unsafe extern "C" fn(
@@ -2185,17 +2189,17 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_load(session: *mut vkf_session, path: *const ::std::os::raw::c_char) -> vkf_status;
+    pub fn vkf_session_restore(session: *mut vkf_session, path: *const ::std::os::raw::c_char) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_load_from(
+    pub fn vkf_session_restore_from(
         session: *mut vkf_session,
         read: vkf_read_fn,
         user: *mut ::std::os::raw::c_void,
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_attention(
+    pub fn vkf_session_get_attention(
         session: *mut vkf_session,
         kind: vkf_attention_kind,
         layer: u32,
@@ -2205,7 +2209,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_attention_shape(
+    pub fn vkf_session_get_attention_shape(
         session: *const vkf_session,
         kind: vkf_attention_kind,
         query_len: u32,
@@ -2214,10 +2218,10 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_record_count(session: *const vkf_session) -> u32;
+    pub fn vkf_session_get_record_count(session: *const vkf_session) -> u32;
 }
 extern "C" {
-    pub fn vkf_session_command_buffer_count(session: *const vkf_session) -> u32;
+    pub fn vkf_session_get_command_buffer_count(session: *const vkf_session) -> u32;
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -2355,7 +2359,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_timings_sized(
+    pub fn vkf_session_get_timings_sized(
         session: *mut vkf_session,
         inout_count: *mut u32,
         out_timings: *mut vkf_timing,
@@ -2363,7 +2367,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_session_run_cost_sized(
+    pub fn vkf_session_get_run_cost_sized(
         session: *const vkf_session,
         out_cost: *mut vkf_run_cost,
         cost_bytes: usize,
@@ -2406,6 +2410,7 @@ impl Default for vkf_text {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_tokenizer_desc {
+    pub path: *const ::std::os::raw::c_char,
     pub message: vkf_message_fn,
     pub message_user: *mut ::std::os::raw::c_void,
     pub min_severity: vkf_severity,
@@ -2497,10 +2502,8 @@ impl Default for vkf_encoding {
 extern "C" {
     pub fn vkf_tokenizer_encode(
         tokenizer: *const vkf_tokenizer,
-        text: *const ::std::os::raw::c_char,
-        text_bytes: usize,
-        pair: *const ::std::os::raw::c_char,
-        pair_bytes: usize,
+        text: *const vkf_text,
+        pair: *const vkf_text,
         options: *const vkf_encode_options,
         out_encoding: *mut vkf_encoding,
     ) -> vkf_status;
@@ -2525,7 +2528,7 @@ extern "C" {
     pub fn vkf_tokenizer_id_to_token(tokenizer: *const vkf_tokenizer, id: i32) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    pub fn vkf_tokenizer_vocab_size(tokenizer: *const vkf_tokenizer) -> u32;
+    pub fn vkf_tokenizer_get_vocab_size(tokenizer: *const vkf_tokenizer) -> u32;
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -2542,7 +2545,6 @@ extern "C" {
     pub fn vkf_tokenizer_load_sized(
         desc: *const vkf_tokenizer_desc,
         desc_bytes: usize,
-        path: *const ::std::os::raw::c_char,
         out_tokenizer: *mut *mut vkf_tokenizer,
     ) -> vkf_status;
 }
@@ -2603,10 +2605,10 @@ impl Default for vkf_embed_prompt {
     }
 }
 extern "C" {
-    pub fn vkf_embedder_prompt(embedder: *const vkf_embedder, index: u32) -> *const vkf_embed_prompt;
+    pub fn vkf_embedder_get_prompt(embedder: *const vkf_embedder, index: u32) -> *const vkf_embed_prompt;
 }
 extern "C" {
-    pub fn vkf_embedder_default_prompt(embedder: *const vkf_embedder) -> *const vkf_embed_prompt;
+    pub fn vkf_embedder_get_default_prompt(embedder: *const vkf_embedder) -> *const vkf_embed_prompt;
 }
 impl vkf_similarity {
     pub const VKF_SIMILARITY_COSINE: vkf_similarity = vkf_similarity(0);
@@ -2627,29 +2629,16 @@ impl vkf_similarity {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct vkf_similarity(pub ::std::os::raw::c_uint);
 extern "C" {
-    pub fn vkf_embedder_similarity(embedder: *const vkf_embedder) -> vkf_similarity;
+    pub fn vkf_embedder_get_similarity(embedder: *const vkf_embedder) -> vkf_similarity;
 }
 extern "C" {
-    pub fn vkf_embedder_model(embedder: *mut vkf_embedder) -> *mut vkf_model;
+    pub fn vkf_embedder_get_model(embedder: *mut vkf_embedder) -> *mut vkf_model;
 }
 extern "C" {
-    pub fn vkf_embedder_tokenizer(embedder: *const vkf_embedder) -> *const vkf_tokenizer;
+    pub fn vkf_embedder_get_tokenizer(embedder: *const vkf_embedder) -> *const vkf_tokenizer;
 }
 extern "C" {
-    pub fn vkf_embedder_label(embedder: *const vkf_embedder, index: u32) -> *const ::std::os::raw::c_char;
-}
-extern "C" {
-    pub fn vkf_embedder_token(embedder: *const vkf_embedder, id: i32) -> *const ::std::os::raw::c_char;
-}
-extern "C" {
-    pub fn vkf_embedder_decode(
-        embedder: *const vkf_embedder,
-        ids: *const i32,
-        count: u32,
-        skip_special_tokens: bool,
-        inout_bytes: *mut usize,
-        out_text: *mut ::std::os::raw::c_char,
-    ) -> vkf_status;
+    pub fn vkf_embedder_get_label(embedder: *const vkf_embedder, index: u32) -> *const ::std::os::raw::c_char;
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -2708,7 +2697,7 @@ impl Default for vkf_embed_args {
     }
 }
 extern "C" {
-    pub fn vkf_embedder_create_sized(
+    pub fn vkf_embedder_load_sized(
         context: *mut vkf_context,
         desc: *const vkf_embedder_desc,
         desc_bytes: usize,
@@ -2811,19 +2800,19 @@ impl Default for vkf_stored_type {
     }
 }
 extern "C" {
-    pub fn vkf_inspection_unread(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+    pub fn vkf_inspection_get_unread(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    pub fn vkf_inspection_tensor(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+    pub fn vkf_inspection_get_tensor(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
     pub fn vkf_inspection_load_labels(inspection: *mut vkf_inspection, out_count: *mut u32) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_inspection_label(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
+    pub fn vkf_inspection_get_label(inspection: *const vkf_inspection, index: u32) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    pub fn vkf_inspection_prompt(inspection: *const vkf_inspection, index: u32) -> *const vkf_embed_prompt;
+    pub fn vkf_inspection_get_prompt(inspection: *const vkf_inspection, index: u32) -> *const vkf_embed_prompt;
 }
 extern "C" {
     pub fn vkf_inspection_try_texts(inspection: *const vkf_inspection) -> vkf_status;
@@ -2921,7 +2910,7 @@ impl Default for vkf_draw_weights_desc {
     }
 }
 extern "C" {
-    pub fn vkf_inspection_create_sized(
+    pub fn vkf_inspection_load_sized(
         desc: *const vkf_inspection_desc,
         desc_bytes: usize,
         out_inspection: *mut *mut vkf_inspection,
@@ -2935,7 +2924,7 @@ extern "C" {
     );
 }
 extern "C" {
-    pub fn vkf_inspection_stored_sized(
+    pub fn vkf_inspection_get_stored_sized(
         inspection: *const vkf_inspection,
         index: u32,
         out_type: *mut vkf_stored_type,
@@ -2943,7 +2932,7 @@ extern "C" {
     ) -> bool;
 }
 extern "C" {
-    pub fn vkf_inspection_module_sized(
+    pub fn vkf_inspection_get_module_sized(
         inspection: *const vkf_inspection,
         part: *const ::std::os::raw::c_char,
         label: *const ::std::os::raw::c_char,
@@ -2952,7 +2941,7 @@ extern "C" {
     ) -> bool;
 }
 extern "C" {
-    pub fn vkf_adapter_base_sized(
+    pub fn vkf_read_adapter_base_sized(
         desc: *const vkf_inspection_desc,
         desc_bytes: usize,
         inout_bytes: *mut usize,
@@ -3010,13 +2999,13 @@ extern "C" {
     pub fn vkf_generator_get_config(generator: *const vkf_generator, out_config: *mut vkf_model_config);
 }
 extern "C" {
-    pub fn vkf_generator_model(generator: *mut vkf_generator) -> *mut vkf_model;
+    pub fn vkf_generator_get_model(generator: *mut vkf_generator) -> *mut vkf_model;
 }
 extern "C" {
-    pub fn vkf_generator_tokenizer(generator: *const vkf_generator) -> *const vkf_tokenizer;
+    pub fn vkf_generator_get_tokenizer(generator: *const vkf_generator) -> *const vkf_tokenizer;
 }
 extern "C" {
-    pub fn vkf_generator_context(generator: *const vkf_generator) -> u32;
+    pub fn vkf_generator_get_max_context(generator: *const vkf_generator) -> u32;
 }
 pub type vkf_text_fn = ::std::option::Option<
     unsafe extern "C" fn(
@@ -3079,7 +3068,7 @@ impl Default for vkf_generator_args {
     }
 }
 extern "C" {
-    pub fn vkf_generator_create_sized(
+    pub fn vkf_generator_load_sized(
         context: *mut vkf_context,
         desc: *const vkf_generator_desc,
         desc_bytes: usize,
@@ -3387,7 +3376,7 @@ impl Default for vkf_counter {
     }
 }
 extern "C" {
-    pub fn vkf_context_counters(context: *const vkf_context, out_counters: *mut *const vkf_counter) -> u32;
+    pub fn vkf_context_get_counters(context: *const vkf_context, out_counters: *mut *const vkf_counter) -> u32;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -3629,7 +3618,7 @@ pub struct vkf_train_batch {
     pub batch: u32,
     pub source_len: u32,
     pub source_ids: *const i32,
-    pub source_lengths: *const i32,
+    pub source_lengths: *const u32,
     pub source_types: *const i32,
     pub target_len: u32,
     pub target_ids: *const i32,
@@ -3686,10 +3675,10 @@ extern "C" {
     pub fn vkf_trainer_save_adapter(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_trainer_resume(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
+    pub fn vkf_trainer_restore(trainer: *mut vkf_trainer, directory: *const ::std::os::raw::c_char) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_trainer_steps(trainer: *const vkf_trainer) -> u64;
+    pub fn vkf_trainer_get_steps(trainer: *const vkf_trainer) -> u64;
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -3740,7 +3729,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_trainer_gradient_sized(
+    pub fn vkf_trainer_compute_gradient_sized(
         trainer: *mut vkf_trainer,
         batch: *const vkf_train_batch,
         batch_bytes: usize,
@@ -3749,7 +3738,7 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_trainer_parameter_sized(
+    pub fn vkf_trainer_get_parameter_sized(
         trainer: *const vkf_trainer,
         index: u32,
         out_parameter: *mut vkf_train_parameter,
@@ -3907,52 +3896,52 @@ pub unsafe fn vkf_enumerate_devices(
     )
 }
 #[inline]
-pub unsafe fn vkf_context_device_info(context: *const vkf_context, out_info: *mut vkf_device_info) {
-    vkf_context_device_info_sized(context, out_info, ::std::mem::size_of::<vkf_device_info>())
+pub unsafe fn vkf_context_get_device_info(context: *const vkf_context, out_info: *mut vkf_device_info) {
+    vkf_context_get_device_info_sized(context, out_info, ::std::mem::size_of::<vkf_device_info>())
 }
 #[inline]
-pub unsafe fn vkf_context_memory_usage(context: *mut vkf_context, out_usage: *mut vkf_memory_usage) {
-    vkf_context_memory_usage_sized(context, out_usage, ::std::mem::size_of::<vkf_memory_usage>())
+pub unsafe fn vkf_context_get_memory_usage(context: *mut vkf_context, out_usage: *mut vkf_memory_usage) {
+    vkf_context_get_memory_usage_sized(context, out_usage, ::std::mem::size_of::<vkf_memory_usage>())
 }
 #[inline]
 pub unsafe fn vkf_context_last_limit(context: *const vkf_context, out_limit: *mut vkf_limit) -> bool {
     vkf_context_last_limit_sized(context, out_limit, ::std::mem::size_of::<vkf_limit>())
 }
 #[inline]
-pub unsafe fn vkf_inspection_create(
+pub unsafe fn vkf_inspection_load(
     desc: *const vkf_inspection_desc,
     out_inspection: *mut *mut vkf_inspection,
 ) -> vkf_status {
-    vkf_inspection_create_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), out_inspection)
+    vkf_inspection_load_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), out_inspection)
 }
 #[inline]
 pub unsafe fn vkf_inspection_get_info(inspection: *const vkf_inspection, out_info: *mut vkf_inspection_info) {
     vkf_inspection_get_info_sized(inspection, out_info, ::std::mem::size_of::<vkf_inspection_info>())
 }
 #[inline]
-pub unsafe fn vkf_inspection_stored(
+pub unsafe fn vkf_inspection_get_stored(
     inspection: *const vkf_inspection,
     index: u32,
     out_type: *mut vkf_stored_type,
 ) -> bool {
-    vkf_inspection_stored_sized(inspection, index, out_type, ::std::mem::size_of::<vkf_stored_type>())
+    vkf_inspection_get_stored_sized(inspection, index, out_type, ::std::mem::size_of::<vkf_stored_type>())
 }
 #[inline]
-pub unsafe fn vkf_inspection_module(
+pub unsafe fn vkf_inspection_get_module(
     inspection: *const vkf_inspection,
     part: *const ::std::os::raw::c_char,
     label: *const ::std::os::raw::c_char,
     out_result: *mut vkf_module_result,
 ) -> bool {
-    vkf_inspection_module_sized(inspection, part, label, out_result, ::std::mem::size_of::<vkf_module_result>())
+    vkf_inspection_get_module_sized(inspection, part, label, out_result, ::std::mem::size_of::<vkf_module_result>())
 }
 #[inline]
-pub unsafe fn vkf_adapter_base(
+pub unsafe fn vkf_read_adapter_base(
     desc: *const vkf_inspection_desc,
     inout_bytes: *mut usize,
     out_name: *mut ::std::os::raw::c_char,
 ) -> vkf_status {
-    vkf_adapter_base_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), inout_bytes, out_name)
+    vkf_read_adapter_base_sized(desc, ::std::mem::size_of::<vkf_inspection_desc>(), inout_bytes, out_name)
 }
 #[inline]
 pub unsafe fn vkf_quantize(desc: *const vkf_quantize_desc, out_result: *mut vkf_quantize_result) -> vkf_status {
@@ -3968,12 +3957,12 @@ pub unsafe fn vkf_draw_weights(desc: *const vkf_draw_weights_desc) -> vkf_status
     vkf_draw_weights_sized(desc, ::std::mem::size_of::<vkf_draw_weights_desc>())
 }
 #[inline]
-pub unsafe fn vkf_embedder_create(
+pub unsafe fn vkf_embedder_load(
     context: *mut vkf_context,
     desc: *const vkf_embedder_desc,
     out_embedder: *mut *mut vkf_embedder,
 ) -> vkf_status {
-    vkf_embedder_create_sized(context, desc, ::std::mem::size_of::<vkf_embedder_desc>(), out_embedder)
+    vkf_embedder_load_sized(context, desc, ::std::mem::size_of::<vkf_embedder_desc>(), out_embedder)
 }
 #[inline]
 pub unsafe fn vkf_embedder_get_special_tokens(embedder: *const vkf_embedder, out_tokens: *mut vkf_special_tokens) {
@@ -3997,12 +3986,12 @@ pub unsafe fn vkf_embedder_run(embedder: *mut vkf_embedder, args: *const vkf_emb
     vkf_embedder_run_sized(embedder, args, ::std::mem::size_of::<vkf_embed_args>())
 }
 #[inline]
-pub unsafe fn vkf_generator_create(
+pub unsafe fn vkf_generator_load(
     context: *mut vkf_context,
     desc: *const vkf_generator_desc,
     out_generator: *mut *mut vkf_generator,
 ) -> vkf_status {
-    vkf_generator_create_sized(context, desc, ::std::mem::size_of::<vkf_generator_desc>(), out_generator)
+    vkf_generator_load_sized(context, desc, ::std::mem::size_of::<vkf_generator_desc>(), out_generator)
 }
 #[inline]
 pub unsafe fn vkf_generator_run(generator: *mut vkf_generator, args: *const vkf_generator_args) -> vkf_status {
@@ -4106,12 +4095,12 @@ pub unsafe fn vkf_decoder_layer_plan(
     )
 }
 #[inline]
-pub unsafe fn vkf_layer_timings(
+pub unsafe fn vkf_layer_get_timings(
     layer: *mut vkf_layer,
     inout_count: *mut u32,
     out_timings: *mut vkf_timing,
 ) -> vkf_status {
-    vkf_layer_timings_sized(layer, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
+    vkf_layer_get_timings_sized(layer, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
 }
 #[inline]
 pub unsafe fn vkf_measure_roofs(
@@ -4225,16 +4214,16 @@ pub unsafe fn vkf_generation_begin(
     vkf_generation_begin_sized(session, args, ::std::mem::size_of::<vkf_generate_args>(), out_generation)
 }
 #[inline]
-pub unsafe fn vkf_session_timings(
+pub unsafe fn vkf_session_get_timings(
     session: *mut vkf_session,
     inout_count: *mut u32,
     out_timings: *mut vkf_timing,
 ) -> vkf_status {
-    vkf_session_timings_sized(session, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
+    vkf_session_get_timings_sized(session, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
 }
 #[inline]
-pub unsafe fn vkf_session_run_cost(session: *const vkf_session, out_cost: *mut vkf_run_cost) -> vkf_status {
-    vkf_session_run_cost_sized(session, out_cost, ::std::mem::size_of::<vkf_run_cost>())
+pub unsafe fn vkf_session_get_run_cost(session: *const vkf_session, out_cost: *mut vkf_run_cost) -> vkf_status {
+    vkf_session_get_run_cost_sized(session, out_cost, ::std::mem::size_of::<vkf_run_cost>())
 }
 #[inline]
 pub unsafe fn vkf_session_prefill(session: *mut vkf_session, args: *const vkf_prefill_args) -> vkf_status {
@@ -4312,10 +4301,9 @@ pub unsafe fn vkf_buffer_import(
 #[inline]
 pub unsafe fn vkf_tokenizer_load(
     desc: *const vkf_tokenizer_desc,
-    path: *const ::std::os::raw::c_char,
     out_tokenizer: *mut *mut vkf_tokenizer,
 ) -> vkf_status {
-    vkf_tokenizer_load_sized(desc, ::std::mem::size_of::<vkf_tokenizer_desc>(), path, out_tokenizer)
+    vkf_tokenizer_load_sized(desc, ::std::mem::size_of::<vkf_tokenizer_desc>(), out_tokenizer)
 }
 #[inline]
 pub unsafe fn vkf_tokenizer_get_info(tokenizer: *const vkf_tokenizer, out_info: *mut vkf_tokenizer_info) {
@@ -4374,21 +4362,21 @@ pub unsafe fn vkf_trainer_evaluate(
     )
 }
 #[inline]
-pub unsafe fn vkf_trainer_gradient(
+pub unsafe fn vkf_trainer_compute_gradient(
     trainer: *mut vkf_trainer,
     batch: *const vkf_train_batch,
     index: u32,
     out_gradient: *mut f32,
 ) -> vkf_status {
-    vkf_trainer_gradient_sized(trainer, batch, ::std::mem::size_of::<vkf_train_batch>(), index, out_gradient)
+    vkf_trainer_compute_gradient_sized(trainer, batch, ::std::mem::size_of::<vkf_train_batch>(), index, out_gradient)
 }
 #[inline]
-pub unsafe fn vkf_trainer_parameter(
+pub unsafe fn vkf_trainer_get_parameter(
     trainer: *const vkf_trainer,
     index: u32,
     out_parameter: *mut vkf_train_parameter,
 ) -> bool {
-    vkf_trainer_parameter_sized(trainer, index, out_parameter, ::std::mem::size_of::<vkf_train_parameter>())
+    vkf_trainer_get_parameter_sized(trainer, index, out_parameter, ::std::mem::size_of::<vkf_train_parameter>())
 }
 #[inline]
 pub unsafe fn vkf_trainer_get_info(trainer: *const vkf_trainer, out_info: *mut vkf_trainer_info) {

@@ -299,7 +299,7 @@ impl Context {
     pub fn device_info(&self) -> DeviceInfo {
         let mut raw = sys::vkf_device_info::default();
         // SAFETY: both pointers are valid.
-        unsafe { sys::vkf_context_device_info(self.as_ptr(), &mut raw) };
+        unsafe { sys::vkf_context_get_device_info(self.as_ptr(), &mut raw) };
         DeviceInfo::new(&raw)
     }
 

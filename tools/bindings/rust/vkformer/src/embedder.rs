@@ -134,7 +134,7 @@ impl Embedder {
         };
         let mut raw = ptr::null_mut();
         // SAFETY: the directory lives until the call returns.
-        context.call(|| unsafe { sys::vkf_embedder_create(context.as_ptr(), &desc, &mut raw) })?;
+        context.call(|| unsafe { sys::vkf_embedder_load(context.as_ptr(), &desc, &mut raw) })?;
         let context = context.clone();
         Ok(Embedder { raw, context })
     }
@@ -203,13 +203,13 @@ impl Embedder {
 
     pub fn similarity(&self) -> Similarity {
         // SAFETY: the embedder is alive.
-        Similarity::from_raw(unsafe { sys::vkf_embedder_similarity(self.raw) }).unwrap_or_default()
+        Similarity::from_raw(unsafe { sys::vkf_embedder_get_similarity(self.raw) }).unwrap_or_default()
     }
 
     /// The name of a classifier's label.
     pub fn label(&self, index: u32) -> Option<String> {
         // SAFETY: the text lives as long as the embedder.
-        unsafe { copy(sys::vkf_embedder_label(self.raw, index)) }
+        unsafe { copy(sys::vkf_embedder_get_label(self.raw, index)) }
     }
 }
 

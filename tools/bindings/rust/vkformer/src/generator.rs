@@ -138,7 +138,7 @@ impl Generator {
         };
         let mut raw = ptr::null_mut();
         // SAFETY: the directory lives until the call returns.
-        context.call(|| unsafe { sys::vkf_generator_create(context.as_ptr(), &desc, &mut raw) })?;
+        context.call(|| unsafe { sys::vkf_generator_load(context.as_ptr(), &desc, &mut raw) })?;
         let context = context.clone();
         let inner = Arc::new(Mutex::new(Inner { raw, context }));
         Ok(Generator { inner })
@@ -175,7 +175,7 @@ impl Generator {
     /// How many tokens a prompt and its continuation may have together.
     pub fn context_len(&self) -> u32 {
         // SAFETY: the generator is alive.
-        unsafe { sys::vkf_generator_context(lock(&self.inner).raw) }
+        unsafe { sys::vkf_generator_get_max_context(lock(&self.inner).raw) }
     }
 }
 

@@ -379,7 +379,7 @@ impl Layer {
     /// How often the layer was recorded: once, at creation.
     pub fn record_count(&self) -> u32 {
         // SAFETY: the layer is alive.
-        unsafe { sys::vkf_layer_record_count(self.raw) }
+        unsafe { sys::vkf_layer_get_record_count(self.raw) }
     }
 
     /// The C library's handle, for what only `vkformer-sys` has. It lives as long as the layer.
@@ -390,7 +390,7 @@ impl Layer {
     fn port(&self, port: Port) -> Option<sys::vkf_tensor> {
         let mut tensor = sys::vkf_tensor::default();
         // SAFETY: both pointers are valid.
-        let found = unsafe { sys::vkf_layer_port(self.raw, port.raw(), &mut tensor) };
+        let found = unsafe { sys::vkf_layer_get_port(self.raw, port.raw(), &mut tensor) };
         found.then_some(tensor)
     }
 

@@ -121,16 +121,17 @@ impl Tokenizer {
     fn create(path: &Path, messages: Messages) -> Result<Tokenizer> {
         check_version()?;
         let messages = Box::new(messages);
+        let path = c_path(path)?;
         let desc = sys::vkf_tokenizer_desc {
+            path: path.as_ptr(),
             message: Some(receive_message),
             message_user: messages.user(),
             min_severity: messages.min_severity(),
             ..Default::default()
         };
-        let path = c_path(path)?;
         let mut raw = ptr::null_mut();
         // SAFETY: `messages` lives as long as the tokenizer.
-        messages.call(|| unsafe { sys::vkf_tokenizer_load(&desc, path.as_ptr(), &mut raw) })?;
+        messages.call(|| unsafe { sys::vkf_tokenizer_load(&desc, &mut raw) })?;
         Ok(Tokenizer { raw, messages })
     }
 
@@ -144,16 +145,13 @@ impl Tokenizer {
 
     fn encode_texts(&self, text: &str, pair: Option<&str>, options: &EncodeOptions) -> Result<Encoding> {
         let text = borrow(text);
-        let pair = pair.map(borrow).unwrap_or_default();
+        let pair = pair.map(borrow);
+        let pair = pair.as_ref().map_or(ptr::null(), |pair| pair as *const sys::vkf_text);
         let options = options.raw();
         let mut raw = sys::vkf_encoding::default();
         // SAFETY: the texts have so many bytes; what comes back has as many elements as it says.
         unsafe {
-            self.messages.call(|| {
-                let (text, text_bytes) = (text.bytes, text.size_bytes);
-                let (pair, pair_bytes) = (pair.bytes, pair.size_bytes);
-                sys::vkf_tokenizer_encode(self.raw, text, text_bytes, pair, pair_bytes, &options, &mut raw)
-            })?;
+            self.messages.call(|| sys::vkf_tokenizer_encode(self.raw, &text, pair, &options, &mut raw))?;
             let encoding = Encoding::copy(&raw);
             sys::vkf_encoding_free(&mut raw);
             Ok(encoding)
@@ -194,6 +192,6 @@ impl Tokenizer {
     /// The number of rows that an embedding table needs.
     pub fn vocab_size(&self) -> u32 {
         // SAFETY: the tokenizer is alive.
-        unsafe { sys::vkf_tokenizer_vocab_size(self.raw) }
+        unsafe { sys::vkf_tokenizer_get_vocab_size(self.raw) }
     }
 }
