@@ -181,6 +181,12 @@ typedef struct vkf_context_desc {
     // the call, vkf_context_create() too, gives CANCELLED; what was compiled and tested until then is kept.
     vkf_progress_fn progress;
     void *progress_user;
+    // Optional, in the place of `cache`: a directory in which the library keeps a file for each key, written whole or
+    // not at all, whoever reads and writes beside. It is made when something is saved. "" is where the program vkformer
+    // keeps it for the user: $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer, in Windows %LOCALAPPDATA%\vkformer. What
+    // cannot be read is not there, and what cannot be written is lost, with one warning. INVALID_ARGUMENT beside
+    // `cache`.
+    const char *cache_directory;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context
@@ -246,10 +252,11 @@ typedef struct vkf_limit {
     uint64_t asked;   // in its units
     uint64_t allowed;
 } vkf_limit;
-// The numbers of the context's last TOO_LARGE, of whichever thread, where a session's, model's or buffer's size was
-// exceeded. False, with nothing written, where there was none; other sizes overflow without a limit that has a name.
-// For a prompt and its continuation that do not fit, `what` is "max_target_len", and `asked` counts both.
-VKF_INLINE bool vkf_context_last_limit(const vkf_context *context, vkf_limit *out_limit);
+// The numbers of the calling thread's last failure (vkf_last_error()), if that was a TOO_LARGE in which the size of a
+// session, a model or a buffer was exceeded. False, with nothing written, where it was not; other sizes overflow
+// without a limit that has a name. For a prompt and its continuation that do not fit, `what` is "max_target_len", and
+// `asked` counts both.
+VKF_INLINE bool vkf_last_limit(vkf_limit *out_limit);
 
 // Device memory in use by live buffers, and reserved for them in slabs, per heap.
 typedef struct vkf_memory_usage {

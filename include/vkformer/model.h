@@ -438,7 +438,9 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, co
 
 // Greedy decoding with a key/value cache: encode, then one submission per token until every row has eos_id or max_len
 // tokens. Of eos_ids, only eos_id ends a row; vkf_session_generate() heeds them all. Rows are [bos, ..., eos], padded
-// with pad_id, or with 0 where there is none. SEQ2SEQ models only.
+// with pad_id, or with 0 where there is none. SEQ2SEQ models only. It is the loop that programs write around
+// torch.nn.Transformer, and stays beside vkf_session_generate() for what that cannot say: sources lie in a rectangle as
+// in vkf_session_encode(), with padding wherever pad_id stands, and rows compare with PyTorch's token by token.
 typedef struct vkf_greedy_args {
     uint32_t batch;            // B
     uint32_t source_len;       // S
@@ -529,8 +531,15 @@ typedef struct vkf_generation vkf_generation;
 // Ownership: the caller's; the generation keeps its session. Statuses: as vkf_session_generate().
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_begin(vkf_session *session, const vkf_generate_args *args,
                                                           vkf_generation **out_generation);
-// Takes what the last run has chosen, and runs the next step. *out_more is false when nothing is left to run: then the
-// results are in the arrays of `args`. Statuses: as above; INVALID_ARGUMENT behind the last turn, or one that failed.
+// The same without waiting for the prompts, or for the steps behind them: what a turn runs is submitted, and the next
+// turn waits for it, at once where vkf_session_ended() says that it has ended. Of prompts with more than max_prompt_len
+// positions, and of sources, what comes before the last run is waited for. INVALID_ARGUMENT also with beams, in a
+// session with attention_weights, and of a part of a model. A probe is not shown such runs.
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_submit(vkf_session *session, const vkf_generate_args *args,
+                                                           vkf_generation **out_generation);
+// Takes what the last run has chosen, and runs, or submits, the next step. *out_more is false when nothing is left to
+// run: then the results are in the arrays of `args`. Statuses: as above; INVALID_ARGUMENT behind the last turn, or one
+// that failed.
 VKF_API VKF_MUST_CHECK vkf_status vkf_generation_turn(vkf_generation *generation, bool *out_more);
 VKF_API void vkf_generation_destroy(vkf_generation **generation);
 
@@ -579,9 +588,9 @@ VKF_API const int32_t *vkf_session_get_tokens(const vkf_session *session, uint32
 
 // ---- runs that nobody waits for
 //
-// vkf_session_submit_encode() and vkf_session_submit_step() of <vkformer/vulkan.h> begin a run and return. One run of a
-// session may be under way. Whatever is called next for the session waits for it first, vkf_session_destroy() included,
-// but not vkf_session_ended() and what takes a const session.
+// vkf_session_submit_encode(), vkf_session_submit_prefill() and vkf_session_submit_step() of <vkformer/vulkan.h> begin
+// a run and return. One run of a session may be under way. Whatever is called next for the session waits for it first,
+// vkf_session_destroy() included, but not vkf_session_ended() and what takes a const session.
 
 // Waits until the run that is under way has ended; returns at once if there is none. Before that the host must not
 // touch the session's tensors. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN; then the rows of a DECODER are empty.
@@ -665,7 +674,9 @@ typedef struct vkf_run_cost {
 } vkf_run_cost;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
 
-// Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
+// Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8. It is no vkf_tokenizer because it
+// has two lists, in which an id is a token of the source and another one of the target, and because a library without
+// its part text has it, too.
 typedef struct vkf_vocabulary vkf_vocabulary;
 // Ownership: the caller owns the vocabulary, and destroys it before or after the context. Statuses: INVALID_ARGUMENT,
 // FILE, FORMAT, OUT_OF_HOST_MEMORY.

@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 
+// A factor of exactly 0, for descriptors in which 0 stands for a factor's default. It is told apart by its sign.
+#define VKF_ZERO (-0.0f)
+
 typedef enum vkf_activation {
     VKF_ACTIVATION_DEFAULT = 0, // what it is, the field says
     VKF_ACTIVATION_RELU,
@@ -35,7 +38,7 @@ typedef struct vkf_gemm_desc {
     vkf_tensor out;      // (batch, m, n)
     bool transpose_a;
     bool transpose_b;
-    float alpha;               // exactly as given: 0 gives 0
+    float alpha;               // 0: 1; VKF_ZERO: 0, and neither a nor b is read
     float beta;                // 0: c is not read
     vkf_activation activation; // 0: none
 } vkf_gemm_desc;
@@ -79,7 +82,7 @@ typedef enum vkf_fully_masked {
 typedef struct vkf_softmax_desc {
     vkf_tensor x;   // (B, H, L, S); lower ranks are read as if leading dimensions were 1
     vkf_tensor out; // the same shape and type
-    float scale;    // 0 means 1
+    float scale;    // 0: 1
     vkf_mask_kind mask_kind;
     vkf_tensor mask; // (B|1, H|1, L|1, S), or lower rank: missing leading dimensions broadcast
     vkf_mask_kind key_mask_kind;
@@ -98,7 +101,7 @@ typedef struct vkf_sdpa_desc {
     vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H
     vkf_tensor value; // (B, Hkv, S, Dv)
     vkf_tensor out;   // (B, H, L, Dv)
-    float scale;      // 0 means 1 / sqrt(D)
+    float scale;      // 0: 1 / sqrt(D)
     vkf_mask_kind mask_kind;
     vkf_tensor mask; // (B|1, H|1, L|1, S), or lower rank: missing leading dimensions broadcast
     vkf_mask_kind key_mask_kind;
@@ -141,7 +144,7 @@ typedef struct vkf_embed_desc {
     vkf_tensor table;     // (vocab, dim)
     vkf_tensor positions; // optional, (max_len, dim) f32: sinusoidal or learned
     vkf_tensor out;       // (B, T, dim)
-    float scale;          // sqrt(dim) in "Attention Is All You Need"; 0 means 1
+    float scale;          // sqrt(dim) in "Attention Is All You Need"; 0: 1
     uint32_t first_position;
 } vkf_embed_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc);

@@ -86,6 +86,14 @@ VKF_API const char *vkf_status_text(vkf_status status);
 // The enumerator's own name, "VKF_ERROR_FILE"; never NULL. Static storage.
 VKF_API const char *vkf_status_name(vkf_status status);
 
+// What a call has said of its failure: the sentence that a message callback gets, too, if there is one. `status` is
+// what the call has returned, on the same thread and last of all calls there. So a server tells the errors of its
+// threads and calls apart, whatever they share, and needs no callback; vkf_last_limit() has numbers. Each failure puts
+// its sentence in the place of the one before it; a call that succeeds may do so, too. It costs memory of the thread, 2
+// KiB, and nothing where nothing fails. Never NULL: where nothing was said, as of what the caller cancelled, it is the
+// text of the status. Valid until a call on the same thread.
+VKF_API const char *vkf_last_error(vkf_status status);
+
 typedef enum vkf_severity {
     VKF_SEVERITY_DEBUG = 0,
     VKF_SEVERITY_INFO = 1,

@@ -128,7 +128,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vk
 
 // ---- a model's runs between the caller's own
 //
-// An encoder's run and a DECODER's step, submitted without waiting or recorded into a command buffer of the caller's.
+// An encoder's run, a DECODER's prompt and its step, submitted without waiting; encoder and step also recorded into a
+// command buffer of the caller's.
 // Results stay on the device: see vkf_session_get_tensor(). Nobody checks whether they are finite. Sessions with
 // attention_weights are refused, because the host gathers these. A probe is not shown such runs.
 
@@ -156,6 +157,12 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_encode(vkf_session *sess
 // Statuses: as vkf_session_step(), and INVALID_ARGUMENT for semaphores as in vkf_layer_submit().
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_step(vkf_session *session, const vkf_step_args *args,
                                                              const vkf_session_submit_desc *desc);
+
+// The same for a prompt, with out_logits and out_all_logits NULL. A prompt whose rows run no more than max_prompt_len
+// positions is one run. Of a longer one the parts before the last run first, without regard to `waits`, and are waited
+// for. Statuses: as vkf_session_prefill(), and INVALID_ARGUMENT for semaphores as in vkf_layer_submit().
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_prefill(vkf_session *session, const vkf_prefill_args *args,
+                                                                const vkf_session_submit_desc *desc);
 
 // Record an encoder's run, or a DECODER's step, into the caller's command buffer, with the barriers and bindings of
 // vkf_layer_record(). The recording is that for the session's maximum sizes, in which all smaller runs can run; it can

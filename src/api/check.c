@@ -2,6 +2,7 @@
 #include "api/check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,6 +158,11 @@ vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, co
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the output overlaps tensor %s", check->function,
                      in_name);
+}
+
+float vkf__factor_or(float given, float otherwise)
+{
+    return given != 0.0f ? given : signbit(given) ? 0.0f : otherwise;
 }
 
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b)

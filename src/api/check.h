@@ -53,6 +53,9 @@ VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_
 VKF_MUST_CHECK vkf_status vkf__give_text(const vkf__host *host, const char *function, const char *text,
                                          size_t size_bytes, size_t *inout_bytes, char *out_text);
 
+// What a factor of a descriptor stands for: VKF_ZERO for 0, and 0 for its default.
+float vkf__factor_or(float given, float otherwise);
+
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b);
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b);
 

@@ -6,7 +6,7 @@
 vkf_status vkf_layer_record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer)
 {
     if (!layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
     if (command_buffer == VK_NULL_HANDLE)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the command buffer is null", __func__);
@@ -48,7 +48,7 @@ vkf_status vkf_layer_submit_sized(vkf_layer *layer, const vkf_layer_submit_desc 
     vkf__taken_semaphores taken;
     vkf__submit_semaphores semaphores;
     if (!layer || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf__host *host = &layer->context->host;
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, "vkf_layer_submit"));
     VKF_TAKE_SIZED(host, "vkf_layer_submit", vkf_layer_submit_desc, desc, desc_bytes);
@@ -65,7 +65,7 @@ vkf_status vkf_buffer_wrap_sized(vkf_context *context, const vkf_wrapped_buffer_
 {
     vkf_buffer *buffer = NULL;
     if (!context || !desc || !out_buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_buffer_wrap"));
     VKF_TAKE_SIZED(&context->host, "vkf_buffer_wrap", vkf_wrapped_buffer_desc, desc, desc_bytes);
     const vkf__wrapped_range range = {

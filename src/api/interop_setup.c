@@ -26,7 +26,7 @@ vkf_status vkf_device_setup_create_sized(const vkf_context_desc *desc, size_t de
     vkf_device_setup *setup = NULL;
     vkf__host host;
     if (!desc || !out_setup)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_device_setup_create", desc, desc_bytes, &full));
     VKF_RETURN_IF_ERROR(vkf__context_host(&full, &host));
     VKF_ALLOC(&host, setup, 1);
@@ -151,7 +151,7 @@ static void fill_features(vkf_device_setup *setup, VkDeviceCreateInfo *info)
 vkf_status vkf_device_setup_fill_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info)
 {
     if (!setup || !inout_info)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(check_info(setup, inout_info));
     VKF_RETURN_IF_ERROR(fill_extensions(setup, inout_info));
     fill_features(setup, inout_info);

@@ -19,7 +19,7 @@ void vkf_context_visit_kernels(vkf_context *context, vkf_kernel_fn visit, void *
 vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress, void *user)
 {
     if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     return status != VKF_OK ? status : vkf__warm_up(context, progress, user);
 }
@@ -28,7 +28,7 @@ vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vk
                                       vkf_kernel_report_fn visit, void *user)
 {
     if (!context || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     return status != VKF_OK ? status : vkf__report_kernels(context, name ? name : "", which, visit, user);
 }
@@ -42,13 +42,13 @@ vkf_status vkf_context_report_shader_sized(vkf_context *context, const vkf_shade
                                            vkf_kernel_report_fn visit, void *user)
 {
     if (!context || !desc || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_context_report_shader");
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_context_report_shader", vkf_shader_desc, desc, desc_bytes);
     if (!desc->name || !desc->words)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: %u bindings and %u constants are said, but bindings or spec is NULL",

@@ -109,7 +109,7 @@ vkf_status vkf_attention_create_sized(vkf_context *context, const vkf_attention_
                                       vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_attention_create");
     if (status != VKF_OK)
         return status;
@@ -124,7 +124,7 @@ vkf_status vkf_attention_plan_sized(vkf_context *context, const vkf_attention_de
                                     vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_attention_plan");
     if (status != VKF_OK)
         return status;

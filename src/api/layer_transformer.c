@@ -103,7 +103,7 @@ static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer
                                bool decoder, const char *function, vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
@@ -118,7 +118,7 @@ static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_d
                              bool decoder, const char *function, vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
@@ -157,7 +157,7 @@ vkf_status vkf_feed_forward_create_sized(vkf_context *context, const vkf_feed_fo
                                          vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_feed_forward_create");
     if (status != VKF_OK)
         return status;
@@ -172,7 +172,7 @@ vkf_status vkf_feed_forward_plan_sized(vkf_context *context, const vkf_feed_forw
                                        vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_feed_forward_plan");
     if (status != VKF_OK)
         return status;

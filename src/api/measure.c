@@ -41,7 +41,7 @@ static vkf_status run_copy(vkf_context *context, const char *function, const vkf
 vkf_status vkf_measure_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
 {
     if (!context || !x || !out)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -51,7 +51,7 @@ vkf_status vkf_measure_copy(vkf_context *context, const vkf_tensor *x, const vkf
 vkf_status vkf_measure_read(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
 {
     if (!context || !x || !out)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -61,7 +61,7 @@ vkf_status vkf_measure_read(vkf_context *context, const vkf_tensor *x, const vkf
 vkf_status vkf_measure_fma_sized(vkf_context *context, const vkf_measure_fma_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_measure_fma");
     if (status != VKF_OK)
         return status;
@@ -101,7 +101,7 @@ vkf_status vkf_measure_roofs_sized(vkf_context *context, vkf_progress_fn progres
                                    size_t roofs_bytes)
 {
     if (!context || !out_roofs)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_measure_roofs");
     if (status != VKF_OK)
         return status;

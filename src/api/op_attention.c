@@ -65,7 +65,7 @@ static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_sh
         .mask_cols = s->k_len,
         .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
         .window = desc->window,
-        .scale = desc->scale == 0.0f ? 1.0f / sqrtf((float)s->dim) : desc->scale,
+        .scale = vkf__factor_or(desc->scale, 1.0f / sqrtf((float)s->dim)),
         .fully_masked = desc->fully_masked,
     };
     if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)
@@ -80,7 +80,7 @@ static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_sh
 vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vkf_sdpa_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_scaled_dot_product_attention");
     if (status != VKF_OK)
         return status;

@@ -160,7 +160,7 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
         .d_outer = s->m * s->n,
         .transpose_a = desc->transpose_a,
         .transpose_b = desc->transpose_b,
-        .alpha = desc->alpha,
+        .alpha = vkf__factor_or(desc->alpha, 1),
         .activation = desc->activation,
     };
     VKF_RETURN_IF_ERROR(emit_addends(work, desc, &gemm.beta, &gemm.add_after));
@@ -170,7 +170,7 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
 vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name, vkf_tensor *out_packed)
 {
     if (!context || !weight || !out_packed)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -207,7 +207,7 @@ vkf_layout vkf_context_get_preferred_layout(const vkf_context *context, vkf_dtyp
 vkf_status vkf_gemm_sized(vkf_context *context, const vkf_gemm_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_gemm");
     if (status != VKF_OK)
         return status;

@@ -8,7 +8,7 @@
 static vkf_status permute(vkf_context *context, const char *function, const vkf_tensor *x, const vkf_tensor *out)
 {
     if (!context || !x || !out)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
@@ -44,7 +44,7 @@ vkf_status vkf_merge_heads(vkf_context *context, const vkf_tensor *x, const vkf_
 vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
 {
     if (!context || !x || !out)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;

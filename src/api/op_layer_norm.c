@@ -27,7 +27,7 @@ static vkf_status check_layer_norm(const vkf__checker *check, const vkf_layer_no
 vkf_status vkf_layer_norm_sized(vkf_context *context, const vkf_layer_norm_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_layer_norm");
     if (status != VKF_OK)
         return status;

@@ -8,7 +8,7 @@
 vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_softmax");
     if (status != VKF_OK)
         return status;
@@ -34,7 +34,7 @@ vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
         .mask_cols = vkf__dim_from_end(&desc->x, 0),
         .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
         .window = desc->window,
-        .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
+        .scale = vkf__factor_or(desc->scale, 1),
         .fully_masked = desc->fully_masked,
     };
     if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)

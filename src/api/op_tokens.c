@@ -30,7 +30,7 @@ static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *d
 vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_embed");
     if (status != VKF_OK)
         return status;
@@ -49,7 +49,7 @@ vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, siz
         .vocab = desc->table.shape[0],
         .ids_stride = desc->ids.shape[1],
         .first_position = desc->first_position,
-        .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
+        .scale = vkf__factor_or(desc->scale, 1),
     };
     return vkf__run_once(context, "embed", vkf__operator(VKF_OP_EMBED)->emit, &args);
 }
@@ -57,7 +57,7 @@ vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, siz
 vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
 {
     if (!context || !x || !out)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -87,7 +87,7 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
 vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_scores_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_additive_scores");
     if (status != VKF_OK)
         return status;

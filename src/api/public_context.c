@@ -31,7 +31,7 @@ vkf_status vkf__take_context_desc(const char *function, const vkf_context_desc *
 vkf_status vkf_context_create_sized(const vkf_context_desc *desc, size_t desc_bytes, vkf_context **out_context)
 {
     if (!out_context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_context_desc full, *wanted = &full;
     vkf_context *context = NULL;
     VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_context_create", desc, desc_bytes, &full));
@@ -68,7 +68,7 @@ void vkf_context_destroy(vkf_context **context)
 vkf_status vkf_context_save_cache(vkf_context *context)
 {
     if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -80,7 +80,7 @@ vkf_status vkf_context_save_cache(vkf_context *context)
 vkf_status vkf_context_visit_verdicts(vkf_context *context, vkf_verdict_fn visit, void *user)
 {
     if (!context || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
     vkf__learned_visit(&context->learned, visit, user);
     return VKF_OK;
@@ -89,7 +89,7 @@ vkf_status vkf_context_visit_verdicts(vkf_context *context, vkf_verdict_fn visit
 vkf_status vkf_context_forget_verdicts(vkf_context *context)
 {
     if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
     vkf__learned_forget(&context->learned);
     return VKF_OK;
@@ -99,7 +99,7 @@ vkf_status vkf_enumerate_devices_sized(const vkf_context_desc *desc, size_t desc
                                        vkf_device_info *out_infos, size_t info_bytes)
 {
     if (!inout_count)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_context_desc full;
     VKF_RETURN_IF_ERROR(vkf__take_context_desc("vkf_enumerate_devices", desc, desc_bytes, &full));
     return vkf__enumerate_devices(&full, inout_count, out_infos, info_bytes);
@@ -114,12 +114,10 @@ void vkf_context_get_device_info_sized(const vkf_context *context, vkf_device_in
     (void)vkf__give_sized(out_info, info_bytes, &info, sizeof info);
 }
 
-bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_limit, size_t limit_bytes)
+bool vkf_last_limit_sized(vkf_limit *out_limit, size_t limit_bytes)
 {
-    if (!context || !out_limit)
-        return false;
-    const vkf__limit last = vkf__last_limit(&context->host);
-    if (!last.what)
+    const vkf__limit last = vkf__last_limit();
+    if (!out_limit || !last.what)
         return false;
     const vkf_limit limit = {.what = last.what, .asked = last.asked, .allowed = last.allowed};
     return vkf__give_sized(out_limit, limit_bytes, &limit, sizeof limit);

@@ -7,7 +7,7 @@
 vkf_status vkf_context_set_profiler_sized(vkf_context *context, const vkf_profiler *profiler, size_t profiler_bytes)
 {
     if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_context_set_profiler");
     if (status != VKF_OK)
         return status;
@@ -27,7 +27,7 @@ uint32_t vkf_context_get_counters(const vkf_context *context, const vkf_counter 
 vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user)
 {
     if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;

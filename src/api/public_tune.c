@@ -39,7 +39,7 @@ vkf_status vkf_tune_sized(vkf_context *context, const vkf_tune_problem *problems
 {
     static const vkf_tune_options defaults = {0};
     if (!context || (count > 0 && !problems))
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_tune"));
     VKF_TAKE_SIZED(&context->host, "vkf_tune", vkf_tune_options, options, options_bytes);
     VKF_RETURN_IF_ERROR(vkf__check_sized(&context->host, "vkf_tune", result_bytes));
@@ -51,7 +51,7 @@ vkf_status vkf_tune_sized(vkf_context *context, const vkf_tune_problem *problems
 vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *problem, vkf_choice_fn visit, void *user)
 {
     if (!context || !problem || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
     VKF_RETURN_IF_ERROR(check(context, problem));
     return vkf__tune_explain(context, problem, visit, user);

@@ -18,7 +18,7 @@ vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const ch
 {
     vkf_buffer *buffer = NULL;
     if (!context || !out_buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -37,7 +37,7 @@ vkf_status vkf_buffer_create_exportable(vkf_context *context, vkf_memory_kind ki
     vkf_status status = VKF_OK;
     vkf_buffer *buffer = NULL;
     if (!context || !out_buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
     VKF_TRY(vkf__buffer_create_exportable(&context->transfer, kind, size_bytes, name ? name : "buffer", &buffer));
     VKF_TRY(vkf__buffer_clear(buffer));
@@ -51,7 +51,7 @@ fail:
 vkf_status vkf_buffer_export_sized(vkf_buffer *buffer, vkf_exported_memory *out_memory, size_t memory_bytes)
 {
     if (!buffer || !out_memory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_exported_memory memory;
     VKF_RETURN_IF_ERROR(vkf__check_sized(buffer->transfer->memory->device->host, "vkf_buffer_export", memory_bytes));
     VKF_RETURN_IF_ERROR(vkf__buffer_export(buffer, &memory));
@@ -64,7 +64,7 @@ vkf_status vkf_buffer_import_sized(vkf_context *context, const vkf_imported_memo
 {
     vkf_buffer *buffer = NULL;
     if (!context || !from || !out_buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_buffer_import"));
     VKF_TAKE_SIZED(&context->host, "vkf_buffer_import", vkf_imported_memory, from, from_bytes);
     VKF_RETURN_IF_ERROR(vkf__buffer_import(&context->transfer, from, &buffer));
@@ -90,7 +90,7 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
                              const char *name, vkf_tensor *out_tensor)
 {
     if (!context || !out_tensor || (rank > 0 && !shape))
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -121,7 +121,7 @@ static vkf_status check_transfer(const vkf_tensor *tensor, uint64_t size_bytes, 
 {
     uint64_t bytes = 0;
     if (!tensor || !tensor->buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     const vkf__device *device = tensor->buffer->transfer->memory->device;
     vkf_status status = vkf__device_check_process(device, function);
     if (status != VKF_OK)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/process.h"
 #include "base/size.h"
 
 #define MESSAGE_BYTES 2048 // on the stack, so that running out of memory can still be reported
@@ -79,66 +78,76 @@ static bool show_controls(const char *text, char out[MESSAGE_BYTES])
     return *text == '\0';
 }
 
-static void log_arguments(const vkf__host *host, vkf_severity severity, const char *format, va_list arguments)
+// What the thread's last failure has said.
+static _Thread_local struct {
+    vkf_status status;
+    vkf__limit limit, next; // `next` was noted for the failure that follows
+    char text[MESSAGE_BYTES];
+} last;
+
+static bool wants(const vkf__host *host, vkf_severity severity)
 {
-    if (!host->message || severity < host->min_severity)
-        return;
-    char raw[MESSAGE_BYTES], text[MESSAGE_BYTES];
+    return host && host->message && severity >= host->min_severity;
+}
+
+static void put_arguments(char text[MESSAGE_BYTES], const char *format, va_list arguments)
+{
+    char raw[MESSAGE_BYTES];
     int length = vsnprintf(raw, sizeof raw, format, arguments);
     if (length < 0)
         snprintf(raw, sizeof raw, "(a message could not be formatted: %.200s)", format);
     const bool whole = show_controls(raw, text);
     if (!whole || (length >= 0 && (size_t)length >= sizeof raw))
         end_cut_message(text);
-    host->message(host->message_user, severity, text);
 }
 
 void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, ...)
 {
+    char text[MESSAGE_BYTES];
     va_list arguments;
+    if (!wants(host, severity))
+        return;
     va_start(arguments, format);
-    log_arguments(host, severity, format, arguments);
+    put_arguments(text, format, arguments);
     va_end(arguments);
+    host->message(host->message_user, severity, text);
 }
 
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    log_arguments(host, VKF_SEVERITY_ERROR, format, arguments);
+    put_arguments(last.text, format, arguments);
     va_end(arguments);
+    last.status = status;
+    last.limit = last.next;
+    last.next = (vkf__limit){0};
+    if (wants(host, VKF_SEVERITY_ERROR))
+        host->message(host->message_user, VKF_SEVERITY_ERROR, last.text);
     return status;
 }
 
-static void take(vkf__limit_keeper *keeper)
+vkf_status vkf__null_argument(const char *function)
 {
-    while (atomic_exchange_explicit(&keeper->busy, true, memory_order_acquire))
-        vkf__yield();
+    const char *sized = strstr(function, "_sized"); // which the caller did not write
+    return vkf__fail(NULL, VKF_ERROR_INVALID_ARGUMENT, "%.*s: an argument is NULL that has to be given",
+                     (int)(sized ? (size_t)(sized - function) : strlen(function)), function);
 }
 
-static void give_back(vkf__limit_keeper *keeper)
+const char *vkf_last_error(vkf_status status)
 {
-    atomic_store_explicit(&keeper->busy, false, memory_order_release);
+    return status != VKF_OK && status == last.status ? last.text : vkf_status_text(status);
 }
 
 const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed)
 {
-    if (!host->limits)
-        return host;
-    take(host->limits);
-    host->limits->last = (vkf__limit){what, asked, allowed};
-    give_back(host->limits);
+    last.next = (vkf__limit){what, asked, allowed};
     return host;
 }
 
-vkf__limit vkf__last_limit(const vkf__host *host)
+vkf__limit vkf__last_limit(void)
 {
-    if (!host->limits)
-        return (vkf__limit){0};
-    take(host->limits);
-    const vkf__limit last = host->limits->last;
-    give_back(host->limits);
-    return last;
+    return last.limit;
 }
 
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes)

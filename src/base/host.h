@@ -3,7 +3,6 @@
 #define VKF_BASE_HOST_H
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include <vkformer/status.h>
@@ -14,12 +13,6 @@ typedef struct vkf__limit {
     uint64_t asked, allowed;
 } vkf__limit;
 
-// Keeps the last one of a context, for any thread. Zeroed: none.
-typedef struct vkf__limit_keeper {
-    atomic_bool busy;
-    vkf__limit last;
-} vkf__limit_keeper;
-
 typedef struct vkf__host {
     vkf_allocator allocator; // both functions set
     vkf_message_fn message;  // may be NULL
@@ -28,7 +21,6 @@ typedef struct vkf__host {
     // While something is loaded from a caller's files: see io/source_file.h. NULL: the file system's.
     const struct vkf_file_source *files;
     const char *files_directory;
-    vkf__limit_keeper *limits; // NULL: nobody asks for them
 } vkf__host;
 
 // Uses malloc and free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
@@ -46,14 +38,19 @@ VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *a
 
 void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, ...) VKF_PRINTF(3, 4);
 
-// Reports an error message and returns the status, so that a failure is one line: return vkf__fail(host, ...).
+// Reports an error message, keeps it for vkf_last_error(), and returns the status, so that a failure is one line:
+// return vkf__fail(host, ...). Without a host it is only kept.
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...) VKF_PRINTF(3, 4);
+
+// INVALID_ARGUMENT of a public function, or of its form with sizes: something is NULL. No message tells of it, because
+// there may be nobody to tell.
+vkf_status vkf__null_argument(const char *function);
 
 // Notes what a TOO_LARGE is about, and returns the host: vkf__fail(vkf__limited(host, "max_batch", batch, most),
 // VKF_ERROR_TOO_LARGE, ...). `what` is a literal.
 const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed);
-// What was noted last.
-vkf__limit vkf__last_limit(const vkf__host *host);
+// What the calling thread's last failure was about.
+vkf__limit vkf__last_limit(void);
 
 // Zero-filled memory. NULL when memory is exhausted, count is 0 or count * size overflows. Reports no message.
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);

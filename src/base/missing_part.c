@@ -3,8 +3,6 @@
 
 vkf_status vkf__missing_part(const vkf__host *host, const char *function, const char *part)
 {
-    if (!host)
-        return VKF_ERROR_UNSUPPORTED;
     return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                      "%s: this library was built without its part %s; build vkformer with -DVKF_PARTS=%s, or install "
                      "a build that has it",

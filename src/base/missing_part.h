@@ -4,7 +4,7 @@
 
 #include "base/host.h"
 
-// UNSUPPORTED, with a message where there is a host.
+// UNSUPPORTED; `host` may be NULL.
 vkf_status vkf__missing_part(const vkf__host *host, const char *function, const char *part);
 
 // Makes a host of a descriptor's callbacks. NULL where they cannot serve.

@@ -35,6 +35,9 @@ bool vkf__descriptor_info(int descriptor, vkf__file_info *out_info);
 size_t vkf__path_directory_bytes(const char *path);
 // The path from the root on, without links, of what is there; NULL with errno. free() releases it.
 char *vkf__path_absolute(const char *path);
+// Where programs keep for this user what they can make again. False when the system does not say, or it does not
+// fit.
+bool vkf__cache_folder(char *out_path, size_t capacity);
 // Whether it is one of those that end a directory's name.
 bool vkf__is_slash(char letter);
 

@@ -60,6 +60,16 @@ char *vkf__path_absolute(const char *path)
     return realpath(path, NULL);
 }
 
+bool vkf__cache_folder(char *out_path, size_t capacity)
+{
+    // The XDG specification says to ignore a relative path.
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const bool own = base && base[0] == '/';
+    if (!own && (!home || !home[0]))
+        return false;
+    return snprintf(out_path, capacity, "%s%s", own ? base : home, own ? "" : "/.cache") < (int)capacity;
+}
+
 bool vkf__is_slash(char letter)
 {
     return letter == '/';

@@ -97,6 +97,17 @@ char *vkf__path_absolute(const char *path)
     return absolute;
 }
 
+bool vkf__cache_folder(char *out_path, size_t capacity)
+{
+    const wchar_t *wide = _wgetenv(L"LOCALAPPDATA");
+    char *folder = wide ? vkf__utf8(wide) : NULL;
+    const bool fits = folder && strlen(folder) < capacity;
+    if (fits)
+        memcpy(out_path, folder, strlen(folder) + 1);
+    free(folder);
+    return fits;
+}
+
 bool vkf__is_slash(char letter)
 {
     return letter == '/' || letter == '\\';

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/directories.h"
+#include "base/new_file.h"
 #include "base/system_file.h"
 #include "io/file.h"
-#include "io/new_file.h"
 
 #define SUFFIX ".tmp"
 

@@ -2,7 +2,7 @@
 #ifndef VKF_IO_SAFETENSORS_H
 #define VKF_IO_SAFETENSORS_H
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "io/tensor_file.h"
 
 // Opens the file and checks its whole header. FORMAT has a message of its own for each of these: file shorter than 8

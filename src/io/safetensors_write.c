@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/new_file.h"
 #include "base/size.h"
-#include "io/new_file.h"
 #include "io/safetensors_header.h"
 
 #define PIECE_BYTES ((size_t)1 << 20) // of a tensor copied from one file to another

@@ -210,10 +210,23 @@ static vkf_status init_described(vkf_context *context, const vkf_context_desc *d
     return vkf__learned_init(&context->learned, &context->device, &context->cache, false);
 }
 
+static vkf_status init_cache(vkf_context *context, const vkf_context_desc *desc)
+{
+    context->cache = desc->cache;
+    if (!desc->cache_directory || desc->described)
+        return VKF_OK;
+    if (desc->cache.load || desc->cache.save)
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "context: cache has callbacks and cache_directory is '%s': give one of the two",
+                         desc->cache_directory);
+    context->cache = (vkf_cache_callbacks){vkf__file_cache_load, vkf__file_cache_save, &context->files};
+    return vkf__file_cache_init(&context->host, desc->cache_directory, &context->files);
+}
+
 static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
 {
     vkf_status status = VKF_OK;
-    context->cache = desc->cache;
+    VKF_TRY(init_cache(context, desc));
     context->last_op_ns = -1;
     context->precision = desc->precision;
     if ((unsigned)desc->precision >= VKF_PRECISION_COUNT) {
@@ -248,7 +261,6 @@ vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_c
         VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_ALLOC(&host, context, 1);
     context->host = host;
-    context->host.limits = &context->limits;
     context->references = 1;
     VKF_TRY(init(context, desc));
     *out_context = context;
@@ -281,6 +293,7 @@ void vkf__context_destroy(vkf_context *context)
     vkf__device_finish(&context->device);
     vkf__instance_finish(&context->instance);
     vkf__free(&context->host, context->forced_variant);
+    vkf__file_cache_finish(&context->files);
     vkf__host host = context->host;
     vkf__free(&host, context);
 }

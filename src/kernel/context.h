@@ -6,6 +6,7 @@
 
 #include <vkformer/profile.h>
 
+#include "base/file_cache.h"
 #include "kernel/counters.h"
 #include "kernel/learned.h"
 #include "kernel/pipeline.h"
@@ -33,7 +34,6 @@ typedef enum vkf__made {
 
 struct vkf_context {
     vkf__host host;
-    vkf__limit_keeper limits; // that host knows
     atomic_size_t references; // the owner's, and one of each object made from it
     atomic_size_t made[VKF_MADE_COUNT];
     vkf__instance instance;
@@ -55,6 +55,7 @@ struct vkf_context {
     char *forced_variant;       // NULL: none
     vkf_precision precision;
     vkf_cache_callbacks cache;
+    vkf__file_cache files;  // that the callbacks are of, where the caller gave a directory
     vkf__counters counters; // all zeros: none
     vkf_profiler profiler;  // all zeros: none
     vkf_probe_fn probe;     // NULL: none

@@ -308,7 +308,7 @@ vkf_status vkf_layer_write(vkf_layer *layer, vkf_port port, const void *data, ui
 {
     vkf_tensor tensor;
     if (!layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(layer->context, __func__);
     if (status != VKF_OK)
         return status;
@@ -322,7 +322,7 @@ vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint6
 {
     vkf_tensor tensor;
     if (!layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(layer->context, __func__);
     if (status != VKF_OK)
         return status;
@@ -357,7 +357,7 @@ vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     const vkf__submit_semaphores none = {0};
     if (!layer || !sizes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(layer->context, __func__);
     if (status != VKF_OK)
         return status;
@@ -379,7 +379,7 @@ vkf_status vkf_layer_get_timings_sized(vkf_layer *layer, uint32_t *inout_count, 
                                        size_t timing_bytes)
 {
     if (!layer || !inout_count)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(layer->context, "vkf_layer_get_timings");
     if (status != VKF_OK)
         return status;

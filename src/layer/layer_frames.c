@@ -43,7 +43,7 @@ vkf_status vkf__layer_submit(vkf_layer *layer, uint32_t index, const vkf_layer_s
 vkf_status vkf_layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes)
 {
     if (!layer || !sizes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
     return vkf__layer_set_sizes(layer, frame, sizes);
@@ -52,7 +52,7 @@ vkf_status vkf_layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer
 vkf_status vkf_layer_wait(vkf_layer *layer, uint32_t frame)
 {
     if (!layer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
     return vkf__layer_settle(layer, &layer->frames[frame]);
@@ -62,7 +62,7 @@ vkf_status vkf_layer_ended(vkf_layer *layer, uint32_t frame, bool *out_ended)
 {
     bool ended = true;
     if (!layer || !out_ended)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
     VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
     if (layer->frames[frame].under_way)

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/directories.h"
+#include "base/new_file.h"
 #include "base/system_file.h"
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/new_directory.h"
-#include "io/new_file.h"
 #include "io/path.h"
 #include "model/sentence/sentence_modules.h"
 #include "training/train_checkpoint.h"

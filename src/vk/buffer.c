@@ -276,7 +276,7 @@ vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buffer *buffer, ui
 vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const void *data, uint64_t size_bytes)
 {
     if (!buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = check_access(buffer, offset_bytes, data, size_bytes, __func__);
     if (status != VKF_OK || size_bytes == 0)
         return status;
@@ -291,7 +291,7 @@ vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const voi
 vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_data, uint64_t size_bytes)
 {
     if (!buffer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = check_access(buffer, offset_bytes, out_data, size_bytes, __func__);
     if (status != VKF_OK || size_bytes == 0)
         return status;

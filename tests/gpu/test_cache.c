@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/directories.h"
 #include "blob_store.h"
+#include "model_files.h"
 #include "sample_layers.h"
 
 // A store, with the messages of the context that uses it.
@@ -199,12 +201,38 @@ static void test_cache_with_half_the_callbacks(void **state)
     clear(&s);
 }
 
+static void test_cache_in_a_directory(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_directory directory;
+    vkf_context *context = NULL;
+    vkf_context_desc desc = {.profile = gpu->profile, .skip_self_test = true};
+    vkf_test_directory_make(&directory);
+    desc.cache_directory = directory.path;
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(vkf_context_create(&desc, &context), VKF_OK);
+        use(context);
+        vkf_context_destroy(&context);
+        uint32_t pipelines = 0;
+        vkf__listing *files = vkf__listing_open(directory.path);
+        for (const char *name; (name = vkf__listing_next(files)) != NULL;)
+            pipelines += strncmp(name, "pipelines-", 10) == 0;
+        vkf__listing_close(files);
+        assert_int_equal(pipelines, 1);
+    }
+    desc.cache.save = vkf_blob_store_callbacks(&(vkf_blob_store){0}).save;
+    assert_int_equal(vkf_context_create(&desc, &context), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(vkf_last_error(VKF_ERROR_INVALID_ARGUMENT), "cache_directory"));
+    vkf_test_directory_remove(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cache_of_one_context_serves_the_next),
         cmocka_unit_test(test_cache_damaged_is_ignored),
         cmocka_unit_test(test_cache_with_half_the_callbacks),
+        cmocka_unit_test(test_cache_in_a_directory),
     };
     return cmocka_run_group_tests_name("cache", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

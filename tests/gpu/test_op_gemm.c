@@ -145,7 +145,7 @@ static void test_gemm_activation_of_extreme_values(void **state)
     }
 }
 
-// beta 0 reads neither c nor what the output held; alpha 0 reads neither a nor b.
+// beta 0 reads neither c nor what the output held; alpha VKF_ZERO reads neither a nor b, and 0 is 1.
 static void test_gemm_zero_factors_do_not_read(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -157,7 +157,7 @@ static void test_gemm_zero_factors_do_not_read(void **state)
                                     .b = b->tensor,
                                     .c = which == 1 ? (vkf_tensor){0} : c->tensor,
                                     .out = c->tensor,
-                                    .alpha = which == 2 ? 0.0f : 1.0f};
+                                    .alpha = which == 2 ? VKF_ZERO : 0.0f};
         vkf_test_assert_ok(ops, vkf_gemm(ops->gpu.context, &desc), "vkf_gemm");
         vkf_test_download(ops, c);
         for (size_t i = 0; i < c->count; i++)

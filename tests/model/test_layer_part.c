@@ -346,6 +346,61 @@ static void test_a_session_that_generates_in_turns_does_nothing_else(void **stat
     vkf_generation_destroy(NULL);
 }
 
+// A prompt of more than one part.
+static const vkf_session_desc turn_desc = {.max_batch = ROWS, .max_target_len = NEW_TOKENS + 5, .max_prompt_len = 4};
+
+static void check_submitted(const vkf_test_gpu *gpu, const char *directory, const vkf_session_desc *desc,
+                            float temperature)
+{
+    generated expected = {0}, own = {0};
+    vkf_session *session = open_session(gpu, directory, desc, NULL);
+    vkf_generate_args args = args_of(temperature, &expected);
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    args = args_of(temperature, &own);
+    for (int i = 0; i < 2; i++) {
+        vkf_generation *generation = NULL;
+        assert_int_equal(vkf_generation_submit(session, &args, &generation), VKF_OK);
+        for (bool more = true, ended = false; more;) {
+            while (!ended)
+                assert_int_equal(vkf_session_ended(session, &ended), VKF_OK);
+            assert_int_equal(vkf_generation_turn(generation, &more), VKF_OK);
+            if (i == 0 && more)
+                break; // given up while a run may be under way
+        }
+        vkf_generation_destroy(&generation);
+    }
+    assert_memory_equal(own.ids, expected.ids, sizeof own.ids);
+    assert_memory_equal(own.lengths, expected.lengths, sizeof own.lengths);
+    vkf_session_destroy(&session);
+}
+
+// Tokens are those of a generation that waits, and a session that was given up generates again.
+static void test_submitted_generations_have_the_same_tokens(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (int i = 0; i < 2; i++) {
+        check_submitted(gpu, vkf_test_pretrained("llama"), &turn_desc, (float)i);
+        check_submitted(gpu, DEMO, &pair_desc, (float)i);
+    }
+}
+
+static void test_submitted_generations_that_are_refused(void **state)
+{
+    const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    generated own = {0};
+    vkf_session_desc desc = turn_desc;
+    vkf_generation *generation = NULL;
+    desc.max_beams = 2;
+    vkf_session *session = open_session(gpu, vkf_test_pretrained("llama"), &desc, NULL);
+    vkf_generate_args args = args_of(0, &own);
+    args.beams.num_beams = 2;
+    assert_int_equal(vkf_generation_submit(session, &args, &generation), VKF_ERROR_INVALID_ARGUMENT);
+    assert_null(generation);
+    args.beams.num_beams = 1;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK); // it goes on
+    vkf_session_destroy(&session);
+}
+
 static void test_a_link_that_fails_ends_the_run(void **state)
 {
     static wire empty;
@@ -412,6 +467,8 @@ int main(void)
         cmocka_unit_test(test_parts_of_encoder_decoders_generate_as_the_whole),
         cmocka_unit_test(test_parts_that_are_refused),
         cmocka_unit_test(test_a_session_that_generates_in_turns_does_nothing_else),
+        cmocka_unit_test(test_submitted_generations_have_the_same_tokens),
+        cmocka_unit_test(test_submitted_generations_that_are_refused),
         cmocka_unit_test(test_a_link_that_fails_ends_the_run),
         cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),
     };

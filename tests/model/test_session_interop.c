@@ -395,6 +395,40 @@ static void test_rows_are_empty_behind_a_failure(void **state)
     fixture_close(&b);
 }
 
+// Prompts of one part, of one position, and of more parts, of which the last one is not waited for.
+static void test_submitted_prompts_are_those_of_prefill(void **state)
+{
+    static fixture b;
+    static float got[MOST];
+    static const uint32_t counts[][BATCH] = {{PROMPT, PROMPT - 2, PROMPT - 1}, {1, 1, 1}, {9, 0, 3}, {8, 0, 1}};
+    vkf_tensor tensor;
+    fixture_open(&b, state, "llama");
+    VkSemaphore begin = program_semaphore(b.p, true);
+    assert_true(vkf_session_get_tensor(b.session, VKF_SESSION_LOGITS, &tensor));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const vkf_prefill_args args = {.batch = BATCH, .ids = b.ids + i, .counts = counts[i]};
+        vkf_prefill_args expected = args;
+        const vkf_semaphore_value wait = {begin, i + 1};
+        const vkf_session_submit_desc desc = {.waits = &wait, .wait_count = 1};
+        bool ended = true;
+        expected.out_logits = b.expected;
+        check_ok(&b, vkf_session_prefill(b.plain, &expected));
+        check_ok(&b, vkf_session_submit_prefill(b.session, &args, &desc));
+        assert_int_equal(vkf_session_ended(b.session, &ended), VKF_OK);
+        assert_false(ended);
+        program_signal(b.p, begin, wait.value);
+        check_ok(&b, vkf_session_wait(b.session));
+        check_ok(&b, vkf_buffer_read(tensor.buffer, tensor.offset_bytes, got, sizeof(float) * BATCH * b.vocab));
+        for (uint32_t row = 0; row < BATCH; row++)
+            if (counts[i][row] > 0)
+                assert_close(got + row * b.vocab, b.expected + row * b.vocab, b.vocab, 0, 0,
+                             vkf_test_label(&b.p->gpu, "row %u of prompt %zu", row, i));
+        check_rows(&b);
+    }
+    b.p->vk.vkDestroySemaphore(b.p->device, begin, NULL);
+    fixture_close(&b);
+}
+
 // The decoder follows at once, and reads the memory that the submitted run leaves.
 static void test_decoder_follows_a_submitted_encode(void **state)
 {
@@ -581,6 +615,9 @@ static void test_unusable_steps_are_refused(void **state)
     args.out_logits = b.expected;
     check_refused(&b, vkf_session_submit_step(b.session, &args, &none), "results stay on the device");
     check_refused(&b, vkf_session_submit_encode(b.session, &encode, &none), "no encoder");
+    const vkf_prefill_args prompt = {
+        .batch = 1, .ids = b.ids, .counts = &(const uint32_t){PROMPT}, .out_logits = b.expected};
+    check_refused(&b, vkf_session_submit_prefill(b.session, &prompt, &none), "results stay on the device");
     check_refused(&b, vkf_session_record_step(b.session, VK_NULL_HANDLE), "the command buffer is null");
     assert_false(vkf_session_get_tensor(b.session, VKF_SESSION_EMBEDDINGS, &tensor));
     assert_false(vkf_session_get_tensor(b.session, VKF_SESSION_DATA_COUNT, &tensor));
@@ -603,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_next_call_waits_for_a_submitted_step),
         cmocka_unit_test(test_submitted_steps_of_unequal_rows),
         cmocka_unit_test(test_rows_are_empty_behind_a_failure),
+        cmocka_unit_test(test_submitted_prompts_are_those_of_prefill),
         cmocka_unit_test(test_decoder_follows_a_submitted_encode),
         cmocka_unit_test(test_recorded_encodes_run_with_sizes_of_their_own),
         cmocka_unit_test(test_recorded_steps_keep_the_cache),

@@ -114,7 +114,7 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
         .out = o.out->tensor,
         .transpose_a = gemm->transpose_a,
         .transpose_b = gemm->transpose_b,
-        .alpha = gemm->alpha,
+        .alpha = gemm->alpha != 0 ? gemm->alpha : VKF_ZERO,
         .beta = gemm->beta,
         .activation = gemm->activation,
     };

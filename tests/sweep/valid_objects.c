@@ -51,8 +51,9 @@ vkf_session *valid_vkf_session(const char *function)
         is(function, "vkf_session_record_encode") || is(function, "vkf_session_prepare_encode"))
         return valid.encoder_session;
     // Its row is emptied, so that there is room however often it is called with. (A child of fork() may not.)
-    if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
-        is(function, "vkf_session_submit_step") || is(function, "vkf_session_record_step") ||
+    if (is(function, "vkf_generation_submit") || is(function, "vkf_session_prefill") ||
+        is(function, "vkf_session_step") || is(function, "vkf_session_submit_step") ||
+        is(function, "vkf_session_submit_prefill") || is(function, "vkf_session_record_step") ||
         is(function, "vkf_session_prepare_step") || is(function, "vkf_session_truncate") ||
         is(function, "vkf_session_save") || is(function, "vkf_session_restore")) {
         const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);

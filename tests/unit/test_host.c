@@ -1,4 +1,5 @@
 // The caller's allocator and messages.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -260,6 +261,58 @@ static void test_try_and_alloc_macros_go_to_fail(void **state)
     vkf__free(&recording.host, values);
 }
 
+static void *fail_elsewhere(void *user)
+{
+    (void)vkf__fail(user, VKF_ERROR_FILE, "of another thread");
+    return (void *)vkf_last_error(VKF_ERROR_FILE);
+}
+
+static void test_last_error_is_the_threads_own(void **state)
+{
+    (void)state;
+    vkf__host host;
+    pthread_t thread;
+    void *said = NULL;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_VALIDATION), VKF_OK);
+    assert_int_equal(vkf__fail(&host, VKF_ERROR_FILE, "no %s", "file"), VKF_ERROR_FILE);
+    const char *own = vkf_last_error(VKF_ERROR_FILE);
+    assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &host), 0);
+    assert_int_equal(pthread_join(thread, &said), 0);
+    assert_ptr_not_equal(said, own);
+    assert_string_equal(own, "no file");
+    assert_string_equal(vkf_last_error(VKF_ERROR_FILE), "no file");
+}
+
+static void test_last_error_of_what_said_nothing_is_the_statuss_text(void **state)
+{
+    (void)state;
+    (void)vkf__fail(NULL, VKF_ERROR_FILE, "nobody listens");
+    assert_string_equal(vkf_last_error(VKF_ERROR_FILE), "nobody listens");
+    assert_string_equal(vkf_last_error(VKF_ERROR_CANCELLED), vkf_status_text(VKF_ERROR_CANCELLED));
+    assert_string_equal(vkf_last_error(VKF_OK), vkf_status_text(VKF_OK));
+    assert_string_equal(vkf_last_error((vkf_status)1000), "unknown status");
+}
+
+static void test_null_argument_names_the_function_that_was_called(void **state)
+{
+    (void)state;
+    assert_int_equal(vkf__null_argument("vkf_gemm_sized"), VKF_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(vkf_last_error(VKF_ERROR_INVALID_ARGUMENT),
+                        "vkf_gemm: an argument is NULL that has to be given");
+}
+
+static void test_last_limit_is_that_of_the_last_failure(void **state)
+{
+    (void)state;
+    vkf__host host;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_DEBUG), VKF_OK);
+    (void)vkf__fail(vkf__limited(&host, "max_batch", 3, 2), VKF_ERROR_TOO_LARGE, "three");
+    assert_string_equal(vkf__last_limit().what, "max_batch");
+    assert_int_equal(vkf__last_limit().asked, 3);
+    (void)vkf__fail(&host, VKF_ERROR_TOO_LARGE, "something else");
+    assert_null(vkf__last_limit().what);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +331,10 @@ int main(void)
         cmocka_unit_test(test_grow_keeps_content_and_doubles),
         cmocka_unit_test(test_grow_leaves_array_as_it_was_on_failure),
         cmocka_unit_test(test_try_and_alloc_macros_go_to_fail),
+        cmocka_unit_test(test_last_error_is_the_threads_own),
+        cmocka_unit_test(test_last_error_of_what_said_nothing_is_the_statuss_text),
+        cmocka_unit_test(test_null_argument_names_the_function_that_was_called),
+        cmocka_unit_test(test_last_limit_is_that_of_the_last_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

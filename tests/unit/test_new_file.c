@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "io/file.h"
-#include "io/new_file.h"
 #include "recording_host.h"
 #include "scratch_directory.h"
 

@@ -37,7 +37,7 @@ endforeach()
 # of models.
 set(vkf_train_sources training/*.c */train/*.c)
 set(vkf_text_sources text/*.c */text/*.c model/directory/*.c)
-set(vkf_models_sources io/*.c model/*/*.c */models/*.c base/directories_*.c)
+set(vkf_models_sources io/*.c model/*/*.c */models/*.c)
 
 # vkf_train_names(<out> <floor> <before> <after>): the names that the sources of train on a floor have between two texts.
 function(vkf_train_names out floor before after)

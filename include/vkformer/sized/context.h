@@ -37,10 +37,10 @@ VKF_INLINE void vkf_context_get_memory_usage(vkf_context *context, vkf_memory_us
     vkf_context_get_memory_usage_sized(context, out_usage, sizeof *out_usage);
 }
 
-VKF_API bool vkf_context_last_limit_sized(const vkf_context *context, vkf_limit *out_limit, size_t limit_bytes);
-VKF_INLINE bool vkf_context_last_limit(const vkf_context *context, vkf_limit *out_limit)
+VKF_API bool vkf_last_limit_sized(vkf_limit *out_limit, size_t limit_bytes);
+VKF_INLINE bool vkf_last_limit(vkf_limit *out_limit)
 {
-    return vkf_context_last_limit_sized(context, out_limit, sizeof *out_limit);
+    return vkf_last_limit_sized(out_limit, sizeof *out_limit);
 }
 
 #ifdef __cplusplus

@@ -98,6 +98,14 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_begin(vkf_session *session, 
     return vkf_generation_begin_sized(session, args, sizeof *args, out_generation);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_generation_submit_sized(vkf_session *session, const vkf_generate_args *args,
+                                                              size_t args_bytes, vkf_generation **out_generation);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generation_submit(vkf_session *session, const vkf_generate_args *args,
+                                                           vkf_generation **out_generation)
+{
+    return vkf_generation_submit_sized(session, args, sizeof *args, out_generation);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_get_timings_sized(vkf_session *session, uint32_t *inout_count,
                                                                 vkf_timing *out_timings, size_t timing_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_get_timings(vkf_session *session, uint32_t *inout_count,

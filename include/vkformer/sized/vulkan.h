@@ -48,6 +48,16 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_step(vkf_session *sessio
     return vkf_session_submit_step_sized(session, args, sizeof *args, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_submit_prefill_sized(vkf_session *session, const vkf_prefill_args *args,
+                                                                   size_t args_bytes,
+                                                                   const vkf_session_submit_desc *desc,
+                                                                   size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_submit_prefill(vkf_session *session, const vkf_prefill_args *args,
+                                                                const vkf_session_submit_desc *desc)
+{
+    return vkf_session_submit_prefill_sized(session, args, sizeof *args, desc, sizeof *desc);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_prepare_encode_sized(vkf_session *session, const vkf_encode_args *args,
                                                                    size_t args_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_prepare_encode(vkf_session *session, const vkf_encode_args *args)

@@ -378,7 +378,7 @@ vkf_status vkf_device_description_create_sized(const vkf_device_description_desc
     vkf_device_description *description = NULL;
     vkf__host host;
     if (!desc || !out_description)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_TAKE_DESC("vkf_device_description_create", vkf_device_description_desc, desc, desc_bytes, &host);
     if (!desc->path && !desc->text)
         return vkf__fail(&host, VKF_ERROR_INVALID_ARGUMENT,

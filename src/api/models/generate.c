@@ -61,7 +61,7 @@ vkf_status vkf_session_generate_sized(vkf_session *session, const vkf_generate_a
 {
     static const char function[] = "vkf_session_generate";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_generate_args, args, args_bytes);
     VKF_RETURN_IF_ERROR(check_args(session, function, args));
@@ -70,12 +70,11 @@ vkf_status vkf_session_generate_sized(vkf_session *session, const vkf_generate_a
 
 // ---- in turns
 
-vkf_status vkf_generation_begin_sized(vkf_session *session, const vkf_generate_args *args, size_t args_bytes,
-                                      vkf_generation **out_generation)
+static vkf_status begin(vkf_session *session, const vkf_generate_args *args, size_t args_bytes, const char *function,
+                        bool submits, vkf_generation **out_generation)
 {
-    static const char function[] = "vkf_generation_begin";
     if (!session || !args || !out_generation)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
@@ -84,7 +83,7 @@ vkf_status vkf_generation_begin_sized(vkf_session *session, const vkf_generate_a
     vkf_generation *generation = NULL;
     VKF_ALLOC_OR_RETURN(&session->context->host, generation, 1);
     generation->args = *args;
-    generation->g = (vkf__generation){.session = session, .args = &generation->args};
+    generation->g = (vkf__generation){.session = session, .args = &generation->args, .submits = submits};
     session->references++;
     session->in_turns = true;
     VKF_TRY(vkf__generation_begin(&generation->g));
@@ -95,11 +94,23 @@ fail:
     return status;
 }
 
+vkf_status vkf_generation_begin_sized(vkf_session *session, const vkf_generate_args *args, size_t args_bytes,
+                                      vkf_generation **out_generation)
+{
+    return begin(session, args, args_bytes, "vkf_generation_begin", false, out_generation);
+}
+
+vkf_status vkf_generation_submit_sized(vkf_session *session, const vkf_generate_args *args, size_t args_bytes,
+                                       vkf_generation **out_generation)
+{
+    return begin(session, args, args_bytes, "vkf_generation_submit", true, out_generation);
+}
+
 vkf_status vkf_generation_turn(vkf_generation *generation, bool *out_more)
 {
     bool more = false;
     if (!generation || !out_more)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_context *context = generation->g.session->context;
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
     if (generation->ended)

@@ -20,7 +20,7 @@ vkf_status vkf_session_submit_encode_sized(vkf_session *session, const vkf_encod
     vkf__taken_semaphores taken;
     vkf__submit_semaphores semaphores;
     if (!session || !args || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_encode_args, args, args_bytes);
     VKF_TAKE_SIZED(&session->context->host, function, vkf_session_submit_desc, desc, desc_bytes);
@@ -33,7 +33,7 @@ vkf_status vkf_session_prepare_encode_sized(vkf_session *session, const vkf_enco
 {
     static const char function[] = "vkf_session_prepare_encode";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_encode_args, args, args_bytes);
     VKF_RETURN_IF_ERROR(vkf__session_check_encode_launch(session, args, function));
@@ -53,7 +53,7 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
 // A vkf__step_fn, whose `user` is the semaphores; NULL: the step is only prepared.
 static vkf_status launch_step(vkf_session *session, const vkf_prefill_args *args, const void *user)
 {
-    return vkf__session_launch_step(session, args, user);
+    return vkf__session_launch_tokens(session, args, true, user);
 }
 
 static vkf_status step(vkf_session *session, const vkf_step_args *args, const char *function,
@@ -75,7 +75,7 @@ vkf_status vkf_session_submit_step_sized(vkf_session *session, const vkf_step_ar
     vkf__taken_semaphores taken;
     vkf__submit_semaphores semaphores;
     if (!session || !args || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_step_args, args, args_bytes);
     VKF_TAKE_SIZED(&session->context->host, function, vkf_session_submit_desc, desc, desc_bytes);
@@ -87,17 +87,37 @@ vkf_status vkf_session_prepare_step_sized(vkf_session *session, const vkf_step_a
 {
     static const char function[] = "vkf_session_prepare_step";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_step_args, args, args_bytes);
     return step(session, args, function, NULL);
+}
+
+vkf_status vkf_session_submit_prefill_sized(vkf_session *session, const vkf_prefill_args *args, size_t args_bytes,
+                                            const vkf_session_submit_desc *desc, size_t desc_bytes)
+{
+    static const char function[] = "vkf_session_submit_prefill";
+    vkf__taken_semaphores taken;
+    vkf__submit_semaphores semaphores;
+    if (!session || !args || !desc)
+        return vkf__null_argument(__func__);
+    VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
+    VKF_TAKE_SIZED(&session->context->host, function, vkf_prefill_args, args, args_bytes);
+    VKF_TAKE_SIZED(&session->context->host, function, vkf_session_submit_desc, desc, desc_bytes);
+    VKF_RETURN_IF_ERROR(take(session, function, desc, &taken, &semaphores));
+    VKF_RETURN_IF_ERROR(vkf__session_check_prefill(session, args, function));
+    if (args->out_logits || args->out_all_logits)
+        return fail_argument(session, function,
+                             "results stay on the device: leave out_logits and out_all_logits NULL and see "
+                             "vkf_session_get_tensor()");
+    return vkf__session_launch_tokens(session, args, false, &semaphores);
 }
 
 static vkf_status record(vkf_session *session, vkf__stage_group group, VkCommandBuffer command_buffer,
                          const char *function)
 {
     if (!session)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     if (command_buffer == VK_NULL_HANDLE)
         return fail_argument(session, function, "the command buffer is null");

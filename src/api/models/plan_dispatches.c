@@ -72,7 +72,7 @@ vkf_status vkf_model_plan_dispatches_sized(vkf_context *context, const vkf_model
                                            vkf_planned_dispatch_fn visit, void *user)
 {
     if (!context || !desc || !session || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_model_plan_dispatches");
     if (status != VKF_OK)
         return status;

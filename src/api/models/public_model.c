@@ -11,7 +11,7 @@ vkf_status vkf_model_load_sized(vkf_context *context, const vkf_model_desc *desc
                                 vkf_model **out_model)
 {
     if (!context || !desc || !out_model)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_model_load");
     if (status != VKF_OK)
         return status;
@@ -24,7 +24,7 @@ vkf_status vkf_model_plan_sized(vkf_context *context, const vkf_model_desc *desc
                                 vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_model_plan");
     if (status != VKF_OK)
         return status;
@@ -41,7 +41,7 @@ vkf_status vkf_model_plan_config_sized(vkf_context *context, const vkf_model_des
                                        vkf_model_config *out_config, vkf_model_precision *out_precision)
 {
     if (!context || !desc || !out_config)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(context, "vkf_model_plan_config"));
     VKF_TAKE_SIZED(&context->host, "vkf_model_plan_config", vkf_model_desc, desc, desc_bytes);
     vkf_model *shape = NULL;
@@ -59,7 +59,7 @@ vkf_status vkf_model_plan_session_sized(vkf_context *context, const vkf_model_de
                                         vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !session || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_model_plan_session");
     if (status != VKF_OK)
         return status;
@@ -89,12 +89,12 @@ vkf_model_precision vkf_model_get_precision(const vkf_model *model)
 vkf_status vkf_model_get_metadata(const vkf_model *model, const char *key, size_t *inout_bytes, char *out_text)
 {
     if (!model || !key || !inout_bytes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(model->context, __func__));
     const vkf__host *host = &model->context->host;
     const json_t *value = vkf__model_metadata_find(&model->metadata, key);
     if (!value)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     if (json_is_string(value))
         return vkf__give_text(host, __func__, json_string_value(value), json_string_length(value), inout_bytes,
                               out_text);

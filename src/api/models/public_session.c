@@ -180,7 +180,7 @@ vkf_status vkf_session_create_sized(vkf_model *model, const vkf_session_desc *de
                                     vkf_session **out_session)
 {
     if (!model || !desc || !out_session)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(model->context, "vkf_session_create");
     if (status != VKF_OK)
         return status;
@@ -194,7 +194,7 @@ vkf_status vkf_session_plan_sized(vkf_model *model, const vkf_session_desc *desc
                                   vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!model || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(model->context, "vkf_session_plan");
     if (status != VKF_OK)
         return status;
@@ -297,7 +297,7 @@ vkf_status vkf_session_encode_sized(vkf_session *session, const vkf_encode_args 
 {
     static const char function[] = "vkf_session_encode";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
@@ -417,7 +417,7 @@ vkf_status vkf_session_decode_sized(vkf_session *session, const vkf_decode_args 
 {
     static const char function[] = "vkf_session_decode";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
@@ -434,7 +434,7 @@ vkf_status vkf_session_greedy_sized(vkf_session *session, const vkf_greedy_args 
 {
     static const char function[] = "vkf_session_greedy";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__session_enter(session, function);
     if (status != VKF_OK)
         return status;
@@ -475,7 +475,7 @@ vkf_status vkf_session_get_attention(vkf_session *session, vkf_attention_kind ki
 {
     int which = 0;
     if (!session || !out_weights)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(find_kept(session, __func__, kind, query_len, &which));
     if (layer >= session->kept[which].layers || row >= session->sizes.batch)
         return fail_argument(session, __func__, "no such layer, or no such row in the last run");
@@ -488,7 +488,7 @@ vkf_status vkf_session_get_attention_shape(const vkf_session *session, vkf_atten
 {
     int which = 0;
     if (!session || !out_heads || !out_keys)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(find_kept(session, __func__, kind, query_len, &which));
     *out_heads = session->kept[which].heads;
     *out_keys = vkf__kept_attention_keys(session, which, query_len);
@@ -509,7 +509,7 @@ vkf_status vkf_session_get_timings_sized(vkf_session *session, uint32_t *inout_c
                                          size_t timing_bytes)
 {
     if (!session || !inout_count)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__session_enter(session, "vkf_session_get_timings");
     if (status != VKF_OK)
         return status;
@@ -531,7 +531,7 @@ vkf_status vkf_session_get_timings_sized(vkf_session *session, uint32_t *inout_c
 vkf_status vkf_session_get_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost, size_t cost_bytes)
 {
     if (!session || !out_cost)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     if (session->last_group < 0)
         return fail_argument(session, "vkf_session_get_run_cost", "nothing has run");
     VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_get_run_cost", cost_bytes));

@@ -49,7 +49,7 @@ static vkf_status check_row(const vkf_session *session, const char *function, ui
     return VKF_OK;
 }
 
-static vkf_status check_prefill(const vkf_session *session, const vkf_prefill_args *args, const char *function)
+vkf_status vkf__session_check_prefill(const vkf_session *session, const vkf_prefill_args *args, const char *function)
 {
     const int32_t *ids = args->ids;
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, function));
@@ -68,10 +68,10 @@ static vkf_status check_prefill(const vkf_session *session, const vkf_prefill_ar
 vkf_status vkf_session_prefill_sized(vkf_session *session, const vkf_prefill_args *args, size_t args_bytes)
 {
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, "vkf_session_prefill"));
     VKF_TAKE_SIZED(&session->context->host, "vkf_session_prefill", vkf_prefill_args, args, args_bytes);
-    VKF_RETURN_IF_ERROR(check_prefill(session, args, "vkf_session_prefill"));
+    VKF_RETURN_IF_ERROR(vkf__session_check_prefill(session, args, "vkf_session_prefill"));
     return vkf__session_prefill(session, args);
 }
 
@@ -97,7 +97,7 @@ static vkf_status check_and_run(vkf_session *session, const vkf_step_args *args,
     compact(args, ids, counts);
     const vkf_prefill_args tokens = {
         .batch = args->batch, .ids = ids, .counts = counts, .out_logits = args->out_logits};
-    VKF_TRY(check_prefill(session, &tokens, function));
+    VKF_TRY(vkf__session_check_prefill(session, &tokens, function));
     VKF_TRY(run(session, &tokens, user));
 fail:
     vkf__free(host, ids);
@@ -125,7 +125,7 @@ vkf_status vkf_session_step_sized(vkf_session *session, const vkf_step_args *arg
 {
     static const char function[] = "vkf_session_step";
     if (!session || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
     VKF_TAKE_SIZED(&session->context->host, function, vkf_step_args, args, args_bytes);
     return vkf__session_run_step(session, args, function, prefill, NULL);
@@ -134,7 +134,7 @@ vkf_status vkf_session_step_sized(vkf_session *session, const vkf_step_args *arg
 vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position)
 {
     if (!session)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     if (row >= session->desc.max_batch || position > session->rows[row].count)
@@ -159,7 +159,7 @@ const int32_t *vkf_session_get_tokens(const vkf_session *session, uint32_t row)
 vkf_status vkf_session_save(vkf_session *session, const char *path)
 {
     if (!session || !path)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_save(session, path);
@@ -168,7 +168,7 @@ vkf_status vkf_session_save(vkf_session *session, const char *path)
 vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *user)
 {
     if (!session || !write)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_save_to(session, __func__, write, user);
@@ -177,7 +177,7 @@ vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *u
 vkf_status vkf_session_restore(vkf_session *session, const char *path)
 {
     if (!session || !path)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_load(session, path);
@@ -186,7 +186,7 @@ vkf_status vkf_session_restore(vkf_session *session, const char *path)
 vkf_status vkf_session_restore_from(vkf_session *session, vkf_read_fn read, void *user)
 {
     if (!session || !read)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, __func__));
     VKF_RETURN_IF_ERROR(vkf__session_check_tokens(session, __func__));
     return vkf__session_load_from(session, __func__, read, user);

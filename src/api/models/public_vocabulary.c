@@ -16,7 +16,7 @@ struct vkf_vocabulary {
 vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory, vkf_vocabulary **out_vocabulary)
 {
     if (!context || !directory || !out_vocabulary)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
@@ -52,7 +52,7 @@ vkf_status vkf_vocabulary_encode(const vkf_vocabulary *vocabulary, const char *t
                                  uint32_t *inout_count, int32_t *out_ids)
 {
     if (!vocabulary || (!text && text_bytes > 0) || !inout_count)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     return vkf__token_table_encode(vocabulary->tables.source, text, text_bytes, inout_count, out_ids);
 }
 
@@ -60,7 +60,7 @@ vkf_status vkf_vocabulary_decode(const vkf_vocabulary *vocabulary, const int32_t
                                  size_t *inout_bytes, char *out_text)
 {
     if (!vocabulary || (!ids && count > 0) || !inout_bytes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     return vkf__token_table_decode(vocabulary->tables.target, ids, count, inout_bytes, out_text);
 }
 

@@ -15,6 +15,9 @@ VKF_MUST_CHECK vkf_status vkf__session_check_encode_launch(const vkf_session *se
 
 // The session is a DECODER's, which runs token by token.
 VKF_MUST_CHECK vkf_status vkf__session_check_tokens(const vkf_session *session, const char *function);
+// And takes these tokens. Statuses: INVALID_ARGUMENT, TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__session_check_prefill(const vkf_session *session, const vkf_prefill_args *args,
+                                                     const char *function);
 
 // Checks a step and hands it to `run`, as the prefill that it is. Statuses: INVALID_ARGUMENT, TOO_LARGE, and those of
 // `run`.

@@ -29,10 +29,10 @@ vkf_status vkf_inspection_load_sized(const vkf_inspection_desc *desc, size_t des
     vkf__host host;
     vkf_inspection *inspection = NULL;
     if (!desc || !out_inspection)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_TAKE_DESC("vkf_inspection_load", vkf_inspection_desc, desc, desc_bytes, &host);
     if (!desc->directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_ALLOC_OR_RETURN(&host, inspection, 1);
     inspection->host = host;
     const vkf_status status =
@@ -131,7 +131,7 @@ const char *vkf_inspection_get_tensor(const vkf_inspection *inspection, uint32_t
 vkf_status vkf_inspection_load_labels(vkf_inspection *inspection, uint32_t *out_count)
 {
     if (!inspection || !out_count)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     char **labels = NULL;
     uint32_t count = 0;
     VKF_RETURN_IF_ERROR(vkf__labels_load(&inspection->host, inspection->of.place.transformer, &labels, &count));
@@ -168,7 +168,7 @@ static vkf_status try_vocabulary(const vkf__host *host, const char *directory)
 vkf_status vkf_inspection_try_texts(const vkf_inspection *inspection)
 {
     if (!inspection)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf__inspection *of = &inspection->of;
     VKF_RETURN_IF_ERROR(of->supported);
     return of->source.family ? vkf__text_files_try(&inspection->host, &of->place, &of->source.config)
@@ -191,10 +191,10 @@ vkf_status vkf_read_adapter_base_sized(const vkf_inspection_desc *desc, size_t d
     vkf__host host;
     char *name = NULL, *path = NULL;
     if (!desc || !inout_bytes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_TAKE_DESC(function, vkf_inspection_desc, desc, desc_bytes, &host);
     if (!desc->directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__lone_adapter_base(&host, desc->directory, &name, &path));
     const char *wanted = name && !path ? name : "";
     const vkf_status status = vkf__give_text(&host, function, wanted, strlen(wanted), inout_bytes, out_name);
@@ -210,11 +210,11 @@ vkf_status vkf_quantize_sized(const vkf_quantize_desc *desc, size_t desc_bytes, 
     vkf_quantize_result result;
     vkf__host host;
     if (!desc || !out_result)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_TAKE_DESC(function, vkf_quantize_desc, desc, desc_bytes, &host);
     VKF_RETURN_IF_ERROR(vkf__check_sized(&host, function, result_bytes));
     if (!desc->directory || !desc->out_directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
         return vkf__fail(&host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
                          (int)desc->quantization);

@@ -92,13 +92,13 @@ vkf_status vkf_embedder_load_sized(vkf_context *context, const vkf_embedder_desc
                                    vkf_embedder **out_embedder)
 {
     if (!context || !desc || !out_embedder)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_embedder_load");
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_embedder_load", vkf_embedder_desc, desc, desc_bytes);
     if (!desc->directory && !desc->model)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_embedder *embedder = NULL;
     VKF_ALLOC(&context->host, embedder, 1);
     vkf__context_hold(context, VKF_MADE_EMBEDDER);
@@ -186,7 +186,7 @@ vkf_status vkf_tokenizer_read_special_tokens_sized(const vkf_tokenizer *tokenize
                                                    vkf_special_tokens *out_tokens, size_t tokens_bytes)
 {
     if (!tokenizer || !directory || !out_tokens)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf__tokenizer_config config;
     VKF_RETURN_IF_ERROR(vkf__check_sized(&tokenizer->host, "vkf_tokenizer_read_special_tokens", tokens_bytes));
     VKF_RETURN_IF_ERROR(vkf__tokenizer_config_load(&tokenizer->host, directory, &tokenizer->parts, &config));
@@ -236,7 +236,7 @@ static vkf_status check_options(const vkf__host *host, const vkf_encode_options 
 vkf_status vkf_embedder_run_sized(vkf_embedder *embedder, const vkf_embed_args *args, size_t args_bytes)
 {
     if (!embedder || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(embedder->context, "vkf_embedder_run");
     if (status != VKF_OK)
         return status;

@@ -46,13 +46,13 @@ vkf_status vkf_generator_load_sized(vkf_context *context, const vkf_generator_de
                                     vkf_generator **out_generator)
 {
     if (!context || !desc || !out_generator)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_generator_load");
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_generator_load", vkf_generator_desc, desc, desc_bytes);
     if (!desc->directory && !desc->model)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_generator *generator = NULL;
     VKF_ALLOC(&context->host, generator, 1);
     vkf__context_hold(context, VKF_MADE_GENERATOR);
@@ -123,7 +123,7 @@ static bool texts_given(const vkf_text *texts, uint32_t count)
 vkf_status vkf_generator_run_sized(vkf_generator *generator, const vkf_generator_args *args, size_t args_bytes)
 {
     if (!generator || !args)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(generator->context, "vkf_generator_run");
     if (status != VKF_OK)
         return status;

@@ -14,7 +14,7 @@ vkf_status vkf_draw_weights_sized(const vkf_draw_weights_desc *desc, size_t desc
 {
     vkf__host host;
     if (!desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_TAKE_DESC("vkf_draw_weights", vkf_draw_weights_desc, desc, desc_bytes, &host);
-    return desc->directory ? vkf__new_weights_write(&host, desc) : VKF_ERROR_INVALID_ARGUMENT;
+    return desc->directory ? vkf__new_weights_write(&host, desc) : vkf__null_argument(__func__);
 }

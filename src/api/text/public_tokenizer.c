@@ -8,7 +8,7 @@
 vkf_status vkf_tokenizer_load_sized(const vkf_tokenizer_desc *desc, size_t desc_bytes, vkf_tokenizer **out_tokenizer)
 {
     if (!desc || !out_tokenizer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_tokenizer_desc full = {0};
     const bool known = vkf__read_sized(&full, sizeof full, desc, desc_bytes);
     vkf__host host;
@@ -29,7 +29,7 @@ vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const vkf_text *
     const vkf_text second = pair ? *pair : (vkf_text){0};
     if (!tokenizer || !text || (!text->bytes && text->size_bytes > 0) || (!second.bytes && second.size_bytes > 0) ||
         !out_encoding)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_encode_options *wanted = options ? options : &defaults;
     if ((unsigned)wanted->truncation >= VKF_TRUNCATION_COUNT)
         return vkf__fail(&tokenizer->host, VKF_ERROR_INVALID_ARGUMENT, "truncation %u is no vkf_truncation",
@@ -44,7 +44,7 @@ vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *i
                                 bool skip_special_tokens, size_t *inout_bytes, char *out_text)
 {
     if (!tokenizer || (!ids && count > 0) || !inout_bytes)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(
         vkf__tokenizer_decode(&tokenizer->parts, ids, count, skip_special_tokens, inout_bytes, out_text));
     if (out_text && tokenizer->cleans_up)

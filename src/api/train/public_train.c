@@ -100,7 +100,7 @@ vkf_status vkf_trainer_create_sized(vkf_model *model, const vkf_trainer_desc *de
                                     vkf_trainer **out_trainer)
 {
     if (!model || !desc || !out_trainer)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(model->context, "vkf_trainer_create");
     if (status != VKF_OK)
         return status;
@@ -114,7 +114,7 @@ vkf_status vkf_trainer_plan_sized(vkf_model *model, const vkf_trainer_desc *desc
                                   vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!model || !desc || !out_plan)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(model->context, "vkf_trainer_plan");
     if (status != VKF_OK)
         return status;
@@ -142,7 +142,7 @@ vkf_status vkf_trainer_step_sized(vkf_trainer *trainer, const vkf_train_batch *b
                                   uint32_t batch_count, vkf_train_result *out_result, size_t result_bytes)
 {
     if (!trainer || !batches || batch_count == 0 || !out_result)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_step");
     if (status != VKF_OK)
         return status;
@@ -165,7 +165,7 @@ vkf_status vkf_trainer_evaluate_sized(vkf_trainer *trainer, const vkf_train_batc
                                       vkf_train_result *out_result, size_t result_bytes)
 {
     if (!trainer || !batch || !out_result)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_evaluate");
     if (status != VKF_OK)
         return status;
@@ -203,7 +203,7 @@ vkf_status vkf_trainer_compute_gradient_sized(vkf_trainer *trainer, const vkf_tr
                                               uint32_t index, float *out_gradient)
 {
     if (!trainer || !batch || !out_gradient)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_compute_gradient");
     if (status != VKF_OK)
         return status;
@@ -265,7 +265,7 @@ vkf_status vkf_train_progress_read_sized(vkf_context *context, const char *direc
                                          size_t progress_bytes)
 {
     if (!context || !directory || !out_progress)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(context, "vkf_train_progress_read");
     if (status != VKF_OK)
         return status;
@@ -281,7 +281,7 @@ vkf_status vkf_train_progress_read_sized(vkf_context *context, const char *direc
 vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory)
 {
     if (!trainer || !directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_save");
     return status == VKF_OK ? vkf__trainer_save(trainer, directory) : status;
 }
@@ -289,7 +289,7 @@ vkf_status vkf_trainer_save(vkf_trainer *trainer, const char *directory)
 vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory)
 {
     if (!trainer || !directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_save_adapter");
     return status == VKF_OK ? vkf__trainer_save_adapter(trainer, directory) : status;
 }
@@ -297,7 +297,7 @@ vkf_status vkf_trainer_save_adapter(vkf_trainer *trainer, const char *directory)
 vkf_status vkf_trainer_restore(vkf_trainer *trainer, const char *directory)
 {
     if (!trainer || !directory)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     const vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_restore");
     return status == VKF_OK ? vkf__trainer_resume(trainer, directory) : status;
 }

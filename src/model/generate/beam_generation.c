@@ -220,7 +220,7 @@ static vkf_status search(beam_run *run)
     for (uint32_t i = 0; i < run->batch; i++)
         VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, i, i, NULL, 0));
     vkf__rows_forget(g->session);
-    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, 0, run->candidates));
+    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, 0, run->candidates, false));
     g->prompted_ns = vkf__now_ns();
     VKF_RETURN_IF_ERROR(advance(run, true, &live));
     if (live > 0)

@@ -22,6 +22,8 @@ void vkf__generation_end(vkf__generation *g)
 {
     const vkf__host *host = &g->session->context->host;
     vkf__session_drop_step(g->session);
+    const vkf_status settled = vkf__session_settle(g->session);
+    (void)settled; // of a run that nobody waits for any more
     vkf__prompt_free(g->session, &g->prompt);
     vkf__free(host, g->ids);
     vkf__free(host, g->lengths);
@@ -101,6 +103,8 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
 static vkf_status step(const vkf__generation *g, uint32_t made)
 {
     const vkf__session_sizes sizes = vkf__generation_step(g, made), next = vkf__generation_step(g, made + 1);
+    if (g->submits)
+        return vkf__session_launch(g->session, VKF_STAGES_STEP, &sizes, &(vkf__submit_semaphores){0});
     VKF_RETURN_IF_ERROR(
         vkf__session_step(g->session, &sizes, made + 1 < g->max_new && !g->args->choose ? &next : NULL));
     return share_tokens(g, made, true);
@@ -157,7 +161,9 @@ static vkf_status run_prompts(vkf__generation *g)
     for (uint32_t row = 0; row < g->args->batch; row++)
         VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, row, row, NULL, 0));
     VKF_RETURN_IF_ERROR(align_cache(g));
-    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0));
+    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, g->first, 0, g->submits));
+    if (g->submits)
+        return VKF_OK;
     g->prompted_ns = vkf__now_ns();
     return share_tokens(g, 0, true);
 }
@@ -169,6 +175,9 @@ vkf_status vkf__generation_turn(vkf__generation *g, bool *out_more)
         *out_more = false;
         return vkf__generate_by_beams(g);
     }
+    VKF_RETURN_IF_ERROR(vkf__session_settle(g->session));
+    if (g->submits && g->made == 0)
+        g->prompted_ns = vkf__now_ns();
     VKF_RETURN_IF_ERROR(take_tokens(g, g->made, g->ended, &live));
     g->made++;
     *out_more = g->made < g->max_new && live > 0;
@@ -203,6 +212,18 @@ static vkf_status check_choice(const vkf_session *session, const vkf_generate_ar
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "`choose` chooses the tokens: leave all fields of `sampling` zero");
     return VKF_OK;
+}
+
+// What the host does behind every run cannot be put off.
+static vkf_status check_submits(const vkf__generation *g)
+{
+    const vkf_session *session = g->session;
+    if (!g->submits ||
+        (g->args->beams.num_beams < 2 && session->desc.attention_weights == 0 && session->model->part.count == 0))
+        return VKF_OK;
+    return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "beams, attention_weights and a part of a model want the host between runs: begin the generation "
+                     "with vkf_generation_begin()");
 }
 
 static vkf_status check_beams(const vkf_session *session, const vkf_generate_args *args)
@@ -347,6 +368,7 @@ vkf_status vkf__generation_begin(vkf__generation *g)
     VKF_RETURN_IF_ERROR(check_sampling(session, &args->sampling));
     VKF_RETURN_IF_ERROR(check_choice(session, args));
     VKF_RETURN_IF_ERROR(check_beams(session, args));
+    VKF_RETURN_IF_ERROR(check_submits(g));
     VKF_RETURN_IF_ERROR(make_prompt(g));
     VKF_RETURN_IF_ERROR(make_generated(g));
     session->sampling = complete_sampling(args->sampling);

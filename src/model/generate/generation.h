@@ -11,6 +11,7 @@ typedef struct vkf__generation {
     vkf__prompt prompt;
     uint32_t first; // the place of the prompt from which on it runs
     uint32_t max_new;
+    bool submits; // runs are submitted, and waited for by the next turn
     int32_t *ids; // (batch, max_new), padded
     uint32_t *lengths;
     vkf_stop_reason *reasons;
@@ -24,7 +25,7 @@ typedef struct vkf__generation {
 // A generation in turns, so that those of several sessions can take theirs one after the other. begin() runs the
 // prompts. turn() takes what the last run has chosen, and runs the next step; *out_more is false when nothing is left
 // to run. Then give() writes the caller's arrays. end() comes in any case, after begin() has failed as well; `g` was
-// zeroed but for `session` and `args`. Statuses: those of vkf_session_generate().
+// zeroed but for `session`, `args` and `submits`. Statuses: those of vkf_session_generate().
 VKF_MUST_CHECK vkf_status vkf__generation_begin(vkf__generation *g);
 VKF_MUST_CHECK vkf_status vkf__generation_turn(vkf__generation *g, bool *out_more);
 void vkf__generation_give(const vkf__generation *g);

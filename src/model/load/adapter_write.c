@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "io/path.h"
 #include "io/safetensors.h"
 #include "model/load/adapter.h"

@@ -130,8 +130,14 @@ static bool keep_going(const vkf_generate_args *args, uint32_t done, uint32_t to
     return !args->progress || args->progress(args->progress_user, done, total, "positions");
 }
 
+static vkf_status run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes, bool submits)
+{
+    return submits ? vkf__session_launch(session, group, sizes, &(vkf__submit_semaphores){0})
+                   : vkf__session_run(session, group, sizes);
+}
+
 static vkf_status run_source(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *p,
-                             uint32_t candidates)
+                             uint32_t candidates, bool submits)
 {
     const vkf_encode_args encode = {
         .batch = p->batch,
@@ -153,17 +159,17 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         return VKF_ERROR_CANCELLED;
     VKF_RETURN_IF_ERROR(vkf__session_encode(session, &encode));
     VKF_RETURN_IF_ERROR(vkf__session_write_first_tokens(session, p->batch));
-    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+    VKF_RETURN_IF_ERROR(run(session, VKF_STAGES_STEP, &sizes, submits));
     session->memory_cached = true;
     return VKF_OK;
 }
 
 vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *prompt,
-                           uint32_t first, uint32_t candidates)
+                           uint32_t first, uint32_t candidates, bool submits)
 {
     uint32_t part = session->desc.max_prompt_len, len = prompt->len;
     if (has_source(session))
-        return run_source(session, args, prompt, candidates);
+        return run_source(session, args, prompt, candidates, submits);
     VKF_RETURN_IF_ERROR(vkf__prompt_write(session, prompt, 1));
     for (uint32_t past = first; past < len; past += part) {
         bool last = len - past <= part;
@@ -178,7 +184,7 @@ vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, 
         };
         if (!keep_going(args, past, len))
             return VKF_ERROR_CANCELLED;
-        VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
+        VKF_RETURN_IF_ERROR(run(session, VKF_STAGES_DECODE, &sizes, last && submits));
     }
     return VKF_OK;
 }

@@ -29,10 +29,11 @@ VKF_MUST_CHECK vkf_status vkf__prompt_write(vkf_session *session, const vkf__pro
 
 // Runs the prompt from place `first` on, which is 0 but for a DECODER whose cache holds what is before it. It chooses
 // the first new token of each sequence or, if `candidates` is above 0, finds that many candidates for it. Of `args`
-// the lengths, the progress and whether there is a `choose` are used, which has nothing chosen. Statuses: CANCELLED,
+// the lengths, the progress and whether there is a `choose` are used, which has nothing chosen. With
+// `submits` the last run is launched, see vkf__session_launch(). Statuses: CANCELLED,
 // and those of a run.
 VKF_MUST_CHECK vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args,
-                                          const vkf__prompt *prompt, uint32_t first, uint32_t candidates);
+                                          const vkf__prompt *prompt, uint32_t first, uint32_t candidates, bool submits);
 // The position of the first new token.
 uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt);
 

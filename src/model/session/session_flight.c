@@ -221,14 +221,14 @@ const vkf__batch *vkf__session_largest_batch(const vkf_session *session, vkf__st
 
 vkf_status vkf_session_wait(vkf_session *session)
 {
-    return session ? vkf__session_enter(session, __func__) : VKF_ERROR_INVALID_ARGUMENT;
+    return session ? vkf__session_enter(session, __func__) : vkf__null_argument(__func__);
 }
 
 vkf_status vkf_session_ended(vkf_session *session, bool *out_ended)
 {
     bool ended = true;
     if (!session || !out_ended)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
     if (session->under_way)
         VKF_RETURN_IF_ERROR(vkf__submission_ended(&session->flights[0].submission, &ended));

@@ -216,16 +216,24 @@ fail:
     return status;
 }
 
-vkf_status vkf__session_launch_step(vkf_session *session, const vkf_prefill_args *args,
-                                    const vkf__submit_semaphores *semaphores)
+// The place from which on the last part runs, or with `steps` the last position.
+static uint32_t last_begin(const appended *a, bool steps)
+{
+    const uint32_t part = part_of(a), behind = a->prompt.len - a->first - 1;
+    return steps ? a->prompt.len - 1 : a->first + behind / part * part;
+}
+
+vkf_status vkf__session_launch_tokens(vkf_session *session, const vkf_prefill_args *args, bool steps,
+                                      const vkf__submit_semaphores *semaphores)
 {
     vkf_status status = VKF_OK;
     appended a = {.session = session, .args = args};
     VKF_TRY(begin_prompt(&a));
+    const uint32_t begin = last_begin(&a, steps);
     const vkf__session_sizes sizes = {
-        .batch = args->batch, .target_len = 1, .target_past = a.prompt.len - 1, .logit_rows = 1};
-    VKF_TRY(run_parts(&a, a.prompt.len - 1));
-    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));
+        .batch = args->batch, .target_len = a.prompt.len - begin, .target_past = begin, .logit_rows = 1};
+    VKF_TRY(run_parts(&a, begin));
+    VKF_TRY(vkf__session_launch(session, steps ? VKF_STAGES_STEP : group_of(&a), &sizes, semaphores));
     vkf__rows_keep(session, &a.prompt);
 fail:
     free_appended(&a);

@@ -2,8 +2,8 @@
 #include "model/session/session_save.h"
 
 #include "base/hash.h"
+#include "base/new_file.h"
 #include "io/file.h"
-#include "io/new_file.h"
 #include "model/session/cache_file.h"
 #include "model/session/cached_rows.h"
 #include "model/session/session_layout.h"

@@ -10,9 +10,7 @@ extern "Python" {
     void vkf_py_message(void *user, vkf_severity severity, const char *text);
     bool vkf_py_progress(void *user, uint32_t done, uint32_t total, const char *what);
     bool vkf_py_text(void *user, uint32_t prompt, const char *bytes, size_t size_bytes);
-    size_t vkf_py_cache_load(void *user, const char *key, void *data, size_t capacity);
     void vkf_py_dispatch(void *user, const vkf_planned_dispatch *dispatch);
-    void vkf_py_cache_save(void *user, const char *key, const void *data, size_t size_bytes);
 }
 """
 

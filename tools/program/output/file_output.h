@@ -2,7 +2,7 @@
 #ifndef VKF_PROGRAM_FILE_OUTPUT_H
 #define VKF_PROGRAM_FILE_OUTPUT_H
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 
 // A host that prints errors and warnings.
 vkf__host vkf_printing_host(void);

@@ -24,10 +24,8 @@ char **vkf_arguments(int count, char **given);
 // A variable's value in UTF-8. False when it is not set, is empty or does not fit.
 bool vkf_environment(const char *name, char *out_value, size_t capacity);
 
-// Where this user's files are, where programs keep what they can make again, and where files for a moment go. False
-// when the system does not say, or it does not fit.
+// Where this user's files are, and where files for a moment go. False when the system does not say, or it does not fit.
 bool vkf_user_folder(char *out_path, size_t capacity);
-bool vkf_cache_folder(char *out_path, size_t capacity);
 bool vkf_temporary_folder(char *out_path, size_t capacity);
 
 #endif

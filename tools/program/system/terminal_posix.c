@@ -41,15 +41,6 @@ bool vkf_user_folder(char *out_path, size_t capacity)
     return vkf_environment("HOME", out_path, capacity);
 }
 
-bool vkf_cache_folder(char *out_path, size_t capacity)
-{
-    // The XDG specification says to ignore a relative path.
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (base && base[0] == '/')
-        return print(out_path, capacity, base, "");
-    return home && home[0] && print(out_path, capacity, home, "/.cache");
-}
-
 bool vkf_temporary_folder(char *out_path, size_t capacity)
 {
     const char *temporary = getenv("TMPDIR");

@@ -92,11 +92,6 @@ bool vkf_user_folder(char *out_path, size_t capacity)
     return vkf_environment("USERPROFILE", out_path, capacity);
 }
 
-bool vkf_cache_folder(char *out_path, size_t capacity)
-{
-    return vkf_environment("LOCALAPPDATA", out_path, capacity);
-}
-
 bool vkf_temporary_folder(char *out_path, size_t capacity)
 {
     wchar_t path[PATH_LETTERS];

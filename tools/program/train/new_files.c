@@ -3,8 +3,8 @@
 
 #include <vkformer/directory.h>
 
+#include "base/new_file.h"
 #include "io/file.h"
-#include "io/new_file.h"
 #include "io/path.h"
 
 #define MAX_FILE_BYTES ((size_t)128 << 20)

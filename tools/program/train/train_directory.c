@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/directories.h"
+#include "base/make_directories.h"
 #include "base/system_file.h"
 #include "io/file.h"
 #include "io/new_directory.h"
 #include "io/path.h"
-#include "output/make_directories.h"
 #include "system/terminal.h"
 #include "train/train_json.h"
 #include "train/train_run.h"
@@ -161,7 +161,7 @@ vkf_status vkf_train_take_directory(vkf_train_run *run)
 {
     const char *output = run->config->output;
     run->made_output = !vkf__file_exists(output);
-    const int error = vkf_make_directories(output, 0777);
+    const int error = vkf__make_directories(output, 0777);
     if (error != 0)
         return vkf__fail(run->host, VKF_ERROR_FILE, "%s: cannot be made: %s", output, strerror(error));
     VKF_RETURN_IF_ERROR(take_lock(run));

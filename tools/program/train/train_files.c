@@ -9,9 +9,9 @@
 #include <math.h>
 
 #include "base/directories.h"
+#include "base/new_file.h"
 #include "io/file.h"
 #include "io/new_directory.h"
-#include "io/new_file.h"
 #include "io/path.h"
 #include "train/train_page.h"
 #include "train/train_run.h"

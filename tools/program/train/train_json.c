@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "io/path.h"
 
 // With as few digits as give the same numbers when they are read again. free() releases it.

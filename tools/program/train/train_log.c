@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/new_file.h"
 #include "base/system_file.h"
 #include "input/line_file.h"
-#include "io/new_file.h"
 
 #define MAX_LINE_BYTES 4096u
 #define PIECE_BYTES ((size_t)1 << 16)

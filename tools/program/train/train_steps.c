@@ -8,9 +8,9 @@
 #include <vkformer/train.h>
 
 #include "base/directories.h"
+#include "base/new_file.h"
 #include "io/file.h"
 #include "io/new_directory.h"
-#include "io/new_file.h"
 #include "io/path.h"
 
 #define STEP "step-"

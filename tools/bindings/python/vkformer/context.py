@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Iterable
 from typing import Any
 
 from ._native import ffi, lib
-from .cache import Cache, default_directory
 from .errors import c_string, enumerator, enumerator_name, invalid, text_of
 from .messages import SEVERITIES, Log, MessageFunction
 from .owner import Owner
+from .texts import path_bytes
 
 _TYPES = ("integrated", "discrete", "virtual", "cpu")
 _default: dict[int, Context] = {}
@@ -48,15 +47,16 @@ class Context(Owner):
         # Errors have to come through, since they are what is raised.
         desc.min_severity = min(SEVERITIES[min_severity], lib.VKF_SEVERITY_ERROR)
         desc.validation = validation
-        cache = _cache(cache_dir)
-        if cache is not None:
-            cache.enter(desc.cache)
+        directory = None
+        if cache_dir is not False:
+            directory = path_bytes("" if cache_dir is None or cache_dir is True else cache_dir)
+            desc.cache_directory = directory
         description = None if described is None else _Description(described, log)
         if description is not None:
             desc.described = description._handle
-        super().__init__("vkf_context", lib.vkf_context_destroy, log, cache)
+        super().__init__("vkf_context", lib.vkf_context_destroy, log)
         log.check(lib.vkf_context_create(desc, self._box))
-        del named, description
+        del named, directory, description
 
     @classmethod
     def default(cls) -> Context:
@@ -147,10 +147,3 @@ def _choose(choice: Any, device: int | str | None) -> list[Any]:
     name = c_string(device)
     choice.kind, choice.name = lib.VKF_CHOOSE_NAME, name
     return [name]
-
-
-def _cache(directory: str | os.PathLike[str] | bool | None) -> Cache | None:
-    if directory is False:
-        return None
-    path = default_directory() if directory is None or directory is True else pathlib.Path(directory)
-    return None if path is None else Cache(path)

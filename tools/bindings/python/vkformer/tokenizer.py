@@ -52,7 +52,7 @@ class Tokenizer(Owner):
         desc = ffi.new("vkf_tokenizer_desc *")
         desc.message, desc.message_user = lib.vkf_py_message, log.handle
         desc.min_severity = lib.VKF_SEVERITY_WARNING
-        name = ffi.from_buffer("char[]", path_bytes(path) + b"\0")
+        name = path_bytes(path)
         desc.path = name
         super().__init__("vkf_tokenizer", lib.vkf_tokenizer_destroy, log)
         log.check(lib.vkf_tokenizer_load(desc, self._box))

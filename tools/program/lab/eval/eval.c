@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/directories.h"
+#include "base/make_directories.h"
 #include "base/system_file.h"
 #include "command/command.h"
 #include "command/session_context.h"
 #include "io/file.h"
 #include "lab/eval/eval_kinds.h"
 #include "lab/eval/eval_operators.h"
-#include "output/make_directories.h"
 #include "output/progress.h"
 #include "output/visible_text.h"
 
@@ -180,7 +180,7 @@ static bool is_directory(const char *path)
 
 static bool make_results(const char *path)
 {
-    int error = vkf_make_directories(path, 0777);
+    int error = vkf__make_directories(path, 0777);
     if (error != 0)
         vkf_print_error("%s: cannot make the directory: %s", path, strerror(error));
     return error == 0;

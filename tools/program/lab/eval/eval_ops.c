@@ -32,6 +32,7 @@ vkf_status vkf__eval_gemm(vkf_eval_case *c)
     VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "trans_a", &gemm.transpose_a));
     VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "trans_b", &gemm.transpose_b));
     VKF_RETURN_IF_ERROR(vkf__eval_f32(c, "alpha", &gemm.alpha));
+    gemm.alpha = gemm.alpha != 0 ? gemm.alpha : VKF_ZERO;
     VKF_RETURN_IF_ERROR(vkf__eval_f32(c, "beta", &gemm.beta));
     VKF_RETURN_IF_ERROR(gemm_tensors(c, &gemm));
     VKF_RETURN_IF_ERROR(vkf_gemm(c->settings.context, &gemm));

@@ -7,6 +7,7 @@ pub const VKF_VERSION: u32 = 100;
 pub const VKF_UUID_SIZE: u32 = 16;
 pub const VKF_MAX_MEMORY_HEAPS: u32 = 16;
 pub const VKF_MAX_RANK: u32 = 4;
+pub const VKF_ZERO: f64 = -0.0;
 pub const VKF_MAX_PORTS: u32 = 16;
 pub const VKF_MAX_FRAMES_IN_FLIGHT: u32 = 16;
 pub const VKF_MAX_EMBEDDING_MODULES: u32 = 8;
@@ -111,6 +112,9 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_status_name(status: vkf_status) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    pub fn vkf_last_error(status: vkf_status) -> *const ::std::os::raw::c_char;
 }
 impl vkf_severity {
     pub const VKF_SEVERITY_DEBUG: vkf_severity = vkf_severity(0);
@@ -366,6 +370,7 @@ pub struct vkf_context_desc {
     pub device_memory_limit_bytes: u64,
     pub progress: vkf_progress_fn,
     pub progress_user: *mut ::std::os::raw::c_void,
+    pub cache_directory: *const ::std::os::raw::c_char,
 }
 impl Default for vkf_context_desc {
     fn default() -> Self {
@@ -550,11 +555,7 @@ extern "C" {
     );
 }
 extern "C" {
-    pub fn vkf_context_last_limit_sized(
-        context: *const vkf_context,
-        out_limit: *mut vkf_limit,
-        limit_bytes: usize,
-    ) -> bool;
+    pub fn vkf_last_limit_sized(out_limit: *mut vkf_limit, limit_bytes: usize) -> bool;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2359,6 +2360,14 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
+    pub fn vkf_generation_submit_sized(
+        session: *mut vkf_session,
+        args: *const vkf_generate_args,
+        args_bytes: usize,
+        out_generation: *mut *mut vkf_generation,
+    ) -> vkf_status;
+}
+extern "C" {
     pub fn vkf_session_get_timings_sized(
         session: *mut vkf_session,
         inout_count: *mut u32,
@@ -3904,8 +3913,8 @@ pub unsafe fn vkf_context_get_memory_usage(context: *mut vkf_context, out_usage:
     vkf_context_get_memory_usage_sized(context, out_usage, ::std::mem::size_of::<vkf_memory_usage>())
 }
 #[inline]
-pub unsafe fn vkf_context_last_limit(context: *const vkf_context, out_limit: *mut vkf_limit) -> bool {
-    vkf_context_last_limit_sized(context, out_limit, ::std::mem::size_of::<vkf_limit>())
+pub unsafe fn vkf_last_limit(out_limit: *mut vkf_limit) -> bool {
+    vkf_last_limit_sized(out_limit, ::std::mem::size_of::<vkf_limit>())
 }
 #[inline]
 pub unsafe fn vkf_inspection_load(
@@ -4212,6 +4221,14 @@ pub unsafe fn vkf_generation_begin(
     out_generation: *mut *mut vkf_generation,
 ) -> vkf_status {
     vkf_generation_begin_sized(session, args, ::std::mem::size_of::<vkf_generate_args>(), out_generation)
+}
+#[inline]
+pub unsafe fn vkf_generation_submit(
+    session: *mut vkf_session,
+    args: *const vkf_generate_args,
+    out_generation: *mut *mut vkf_generation,
+) -> vkf_status {
+    vkf_generation_submit_sized(session, args, ::std::mem::size_of::<vkf_generate_args>(), out_generation)
 }
 #[inline]
 pub unsafe fn vkf_session_get_timings(

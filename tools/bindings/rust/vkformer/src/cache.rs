@@ -3,48 +3,18 @@
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
-use std::{fs, process, ptr};
+use std::ptr;
 
 use crate::text::elements;
 use vkformer_sys as sys;
 
 /// Keeps small blobs between runs: compiled pipelines, verdicts of the self-test, measurements. Keys are made of
 /// letters, digits, '-' and '.' alone. The library checks what it gets, so that nothing bad follows from a blob that is
-/// old or damaged. Both may be called from any thread that is inside the library, and must not call back into it.
+/// old or damaged. [`ContextBuilder::cache_directory`](crate::ContextBuilder::cache_directory) keeps them in files. Both
+/// may be called from any thread that is inside the library, and must not call back into it.
 pub trait Cache: Send + Sync {
     fn load(&self, key: &str) -> Option<Vec<u8>>;
     fn save(&self, key: &str, data: &[u8]);
-}
-
-/// A cache of files in a directory, which is made when something is saved.
-#[derive(Clone, Debug)]
-pub struct DirectoryCache {
-    directory: PathBuf,
-}
-
-impl DirectoryCache {
-    pub fn new(directory: impl Into<PathBuf>) -> DirectoryCache {
-        let directory = directory.into();
-        DirectoryCache { directory }
-    }
-}
-
-impl Cache for DirectoryCache {
-    fn load(&self, key: &str) -> Option<Vec<u8>> {
-        fs::read(self.directory.join(key)).ok()
-    }
-
-    /// Another program that reads the file at this moment sees the old blob or the new one.
-    fn save(&self, key: &str, data: &[u8]) {
-        let unfinished = self.directory.join(format!("{}.{}.new", key, process::id()));
-        let saved = fs::create_dir_all(&self.directory)
-            .and_then(|()| fs::write(&unfinished, data))
-            .and_then(|()| fs::rename(&unfinished, self.directory.join(key)));
-        if saved.is_err() {
-            drop(fs::remove_file(&unfinished));
-        }
-    }
 }
 
 /// The box has to stay where it is for as long as the callbacks may be called. It goes as it is, since C keeps one

@@ -2,13 +2,14 @@
 
 use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 
 use crate::c_enum::c_enum;
 use crate::cache::{self, Cache};
 use crate::error::{check_version, count, receive_message, Handler, Messages, Result, Severity};
-use crate::text::c_string;
+use crate::text::{c_path, c_string};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -119,6 +120,7 @@ pub struct ContextBuilder {
     validation: bool,
     handler: Option<(Severity, Handler)>,
     cache: Option<Box<dyn Cache>>,
+    cache_directory: Option<PathBuf>,
 }
 
 impl ContextBuilder {
@@ -185,6 +187,13 @@ impl ContextBuilder {
         self
     }
 
+    /// The same in files of a directory, which is made when something is saved; "" is where the program `vkformer` keeps
+    /// them for the user.
+    pub fn cache_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.cache_directory = Some(directory.into());
+        self
+    }
+
     pub fn build(self) -> Result<Context> {
         check_version()?;
         let messages = Messages::new(self.handler);
@@ -203,6 +212,8 @@ impl ContextBuilder {
         if let Some(cache) = &keeps.cache {
             desc.cache = cache::callbacks(cache);
         }
+        let directory = self.cache_directory.as_deref().map(c_path).transpose()?;
+        desc.cache_directory = directory.as_deref().map_or(ptr::null(), CStr::as_ptr);
         let device_name = choose(&self.device, &mut desc.device)?;
         desc.device.name = device_name.as_deref().map_or(ptr::null(), CStr::as_ptr);
         let masks: Vec<CString> = self.masks.iter().map(|mask| c_string("a mask", mask)).collect::<Result<_>>()?;

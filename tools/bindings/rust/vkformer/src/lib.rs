@@ -23,7 +23,7 @@ mod text;
 mod text_stream;
 mod tokenizer;
 
-pub use cache::{Cache, DirectoryCache};
+pub use cache::Cache;
 pub use context::{Context, ContextBuilder, Device, DeviceInfo, DeviceType, Precision, Profile};
 pub use embedder::{Embedder, EmbedderOptions, Embeddings, Prediction, Prompt, Similarity};
 pub use error::{Error, Result, Severity, Status};

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use vkformer::{Context, DirectoryCache, Severity};
+use vkformer::{Context, Severity};
 
 /// A context on the first device, whose pipelines all tests share through files.
 pub fn context() -> Context {
-    let builder = Context::builder().cache(DirectoryCache::new(env!("CARGO_TARGET_TMPDIR")));
+    let builder = Context::builder().cache_directory(env!("CARGO_TARGET_TMPDIR"));
     let builder = builder.on_message(Severity::Warning, |severity, text| eprintln!("{:?}: {}", severity, text));
     builder.build().expect("a context")
 }

@@ -8,8 +8,8 @@
 // directory is not writable, or a new file cannot be given its owner or permissions.
 //
 // On Windows the new file has the permissions that its directory gives, and replaces a symbolic link.
-#ifndef VKF_IO_NEW_FILE_H
-#define VKF_IO_NEW_FILE_H
+#ifndef VKF_BASE_NEW_FILE_H
+#define VKF_BASE_NEW_FILE_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // Makes directories from the top down.
-#include "output/make_directories.h"
+#include "base/make_directories.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int make_one(const char *path, unsigned mode)
     return info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;
 }
 
-int vkf_make_directories(const char *path, unsigned mode)
+int vkf__make_directories(const char *path, unsigned mode)
 {
     int error = 0;
     char *partial = calloc(strlen(path) + 1, 1);

@@ -1,5 +1,5 @@
 // Writes files so that a reader sees the old content or the new one, and never a part.
-#include "io/new_file.h"
+#include "base/new_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
