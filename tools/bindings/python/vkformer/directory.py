@@ -12,7 +12,7 @@ from .texts import Path, decoded, path_bytes
 def adapter_base(directory: Path, *, message: MessageFunction | None = None) -> str:
     """The name of the model that a LoRA adapter belongs to, where it is no path; "" if the directory has its model."""
     desc, log, kept = _desc("vkf_inspection_desc *", directory, None, message)
-    base = decoded(log, lambda size, text: lib.vkf_adapter_base(desc, size, text))
+    base = decoded(log, lambda size, text: lib.vkf_read_adapter_base(desc, size, text))
     del kept
     return base
 

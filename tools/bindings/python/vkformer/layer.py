@@ -182,7 +182,7 @@ class Layer(Owner):
     def port(self, port: int) -> Any:
         """The C tensor, or None if there is no such port."""
         tensor = ffi.new("vkf_tensor *")
-        return tensor if lib.vkf_layer_port(self._handle, port, tensor) else None
+        return tensor if lib.vkf_layer_get_port(self._handle, port, tensor) else None
 
 
 # What the layers of a stack read alike.

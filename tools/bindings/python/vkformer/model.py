@@ -214,8 +214,8 @@ class Session(Owner):
     def tokens(self, row: int) -> list[int]:
         """The ids whose keys and values a row of a decoder's cache has."""
         with self._turn:
-            count = lib.vkf_session_position(self._handle, row)
-            return list(lib.vkf_session_tokens(self._handle, row)[0:count]) if count else []
+            count = lib.vkf_session_get_position(self._handle, row)
+            return list(lib.vkf_session_get_tokens(self._handle, row)[0:count]) if count else []
 
     def truncate(self, row: int, position: int) -> None:
         """Forgets what is behind the first `position` ids of a row."""
@@ -230,7 +230,7 @@ class Session(Owner):
     def load(self, path: Path) -> None:
         """The rows become those of a saved cache of the same model."""
         with self._turn:
-            self._log.check(lib.vkf_session_load(self._handle, path_bytes(path)))
+            self._log.check(lib.vkf_session_restore(self._handle, path_bytes(path)))
 
 
 def padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:

@@ -126,7 +126,7 @@ class Trainer(Owner):
         gradient, made = np.empty(dict(self.parameters)[name], np.float32), ffi.new("vkf_train_batch *")
         kept = self._fill(batch, made)
         with self._turn:
-            self._log.check(lib.vkf_trainer_gradient(self._handle, made, names.index(name), typed("float", gradient)))
+            self._log.check(lib.vkf_trainer_compute_gradient(self._handle, made, names.index(name), typed("float", gradient)))
         del kept
         return gradient
 
