@@ -24,6 +24,12 @@ typedef enum vkf_activation {
     VKF_ACTIVATION_SILU,
     VKF_ACTIVATION_TANH,
     VKF_ACTIVATION_NONE, // the identity
+    VKF_ACTIVATION_SIGMOID,
+    VKF_ACTIVATION_MISH,
+    VKF_ACTIVATION_HARD_SWISH,   // torch.nn.Hardswish
+    VKF_ACTIVATION_LEAKY_RELU,   // with a slope of 0.01 below 0, or that of vkf_activate_desc
+    VKF_ACTIVATION_ELU,          // with an alpha of 1, or that of vkf_activate_desc
+    VKF_ACTIVATION_HARD_SIGMOID, // torch.nn.Hardsigmoid
     VKF_ACTIVATION_COUNT
 } vkf_activation;
 
@@ -161,6 +167,17 @@ typedef struct vkf_additive_scores_desc {
     vkf_tensor out;   // (B, T, S)
 } vkf_additive_scores_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc);
+
+// out = activation(x), element by element, as PyTorch's classes of these names say: what is no number stays so, and
+// numbers of any size, infinities too, give what the formula gives. out may be x itself.
+typedef struct vkf_activate_desc {
+    vkf_tensor x;
+    vkf_tensor out;            // the shape and type of x
+    vkf_activation activation; // 0: none
+    float
+        alpha; // of LEAKY_RELU the slope below 0, 0 means 0.01; of ELU the factor below 0, 0 means 1; no other has one
+} vkf_activate_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_activate(vkf_context *context, const vkf_activate_desc *desc);
 
 // out[row] = index of the largest of x[row, :], the lowest one among equals; x is (..., n), and out (...) i32.
 VKF_API VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);

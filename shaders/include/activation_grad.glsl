@@ -34,6 +34,19 @@ float silu_slope(float x)
     return s.x + a * s.y;
 }
 
+// With w = tanh(log(1 + exp(x))), mish'(x) = w + x * (1 - w * w) * sigmoid(x). The product behind x is a fraction in
+// e = exp(-|x|), in which nothing cancels.
+float mish_slope(float x)
+{
+    float a = clamp(x, -80.0, 80.0), e = exp(-abs(a));
+    if (a < 0.0) {
+        float n = e * (e + 2.0), d = n + 2.0;
+        return n / d + a * (4.0 * e * (1.0 + e) / (d * d));
+    }
+    float n = 1.0 + 2.0 * e, d = n + 2.0 * e * e;
+    return n / d + a * (4.0 * e * e * (1.0 + e) / (d * d));
+}
+
 // `kind` is a VKF_SHADER_ACTIVATION_*. NaN stays NaN, unless there is no activation.
 float activation_slope(uint kind, float x)
 {
@@ -48,8 +61,20 @@ float activation_slope(uint kind, float x)
         y = gelu_tanh_slope(x);
     else if (kind == VKF_SHADER_ACTIVATION_SILU)
         y = silu_slope(x);
-    else
+    else if (kind == VKF_SHADER_ACTIVATION_TANH)
         y = 4.0 * sigmoid_and_slope(2.0 * clamp(x, -40.0, 40.0)).y;
+    else if (kind == VKF_SHADER_ACTIVATION_SIGMOID)
+        y = sigmoid_and_slope(clamp(x, -80.0, 80.0)).y;
+    else if (kind == VKF_SHADER_ACTIVATION_MISH)
+        y = mish_slope(x);
+    else if (kind == VKF_SHADER_ACTIVATION_HARD_SWISH)
+        y = x <= -3.0 ? 0.0 : x < 3.0 ? x / 3.0 + 0.5 : 1.0;
+    else if (kind == VKF_SHADER_ACTIVATION_LEAKY_RELU)
+        y = x > 0.0 ? 1.0 : VKF_LEAKY_RELU_SLOPE;
+    else if (kind == VKF_SHADER_ACTIVATION_ELU)
+        y = x > 0.0 ? 1.0 : VKF_ELU_ALPHA * exp(max(x, -80.0));
+    else
+        y = abs(x) < 3.0 ? 1.0 / 6.0 : 0.0;
     return is_nan(x) ? x : y;
 }
 

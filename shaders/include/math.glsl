@@ -70,15 +70,35 @@ float gelu_tanh(float x)
     return 0.5 * x * (1.0 + tanh_accurate(0.79788456080286536 * (x + 0.044715 * x * x * x)));
 }
 
-// x * sigmoid(x) without exp(large).
-float silu(float x)
+// Without exp(large).
+float sigmoid(float x)
 {
     float e = exp(-abs(x));
-    return x * ((x < 0.0 ? e : 1.0) / (1.0 + e));
+    return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
-// `kind` is a VKF_SHADER_ACTIVATION_*. NaN stays NaN.
-float activate(uint kind, float x)
+// x * tanh(log(1 + exp(x))): the tanh is n / (n + 2) with n = u * (u + 2) and u = exp(x). Above 0 both are divided by
+// u * u, so that nothing overflows.
+float mish(float x)
+{
+    float e = exp(-abs(x));
+    return x * (x < 0.0 ? e * (e + 2.0) / (e * (e + 2.0) + 2.0) : (1.0 + 2.0 * e) / (1.0 + 2.0 * e + 2.0 * e * e));
+}
+
+float hard_sigmoid(float x)
+{
+    return clamp(x + 3.0, 0.0, 6.0) / 6.0;
+}
+
+// exp(x) - 1 for x <= 0. By a tanh, whose relative accuracy near 0 it keeps.
+float expm1_below_0(float x)
+{
+    float t = tanh_accurate(0.5 * x);
+    return 2.0 * t / (1.0 - t);
+}
+
+// `kind` is a VKF_SHADER_ACTIVATION_*, and `alpha` what LEAKY_RELU and ELU multiply by below 0. NaN stays NaN.
+float activate_by(uint kind, float x, float alpha)
 {
     float y = x;
     if (kind == VKF_SHADER_ACTIVATION_RELU)
@@ -88,10 +108,27 @@ float activate(uint kind, float x)
     else if (kind == VKF_SHADER_ACTIVATION_GELU_TANH)
         y = gelu_tanh(x);
     else if (kind == VKF_SHADER_ACTIVATION_SILU)
-        y = silu(x);
+        y = x * sigmoid(x);
     else if (kind == VKF_SHADER_ACTIVATION_TANH)
         y = tanh_accurate(x);
+    else if (kind == VKF_SHADER_ACTIVATION_SIGMOID)
+        y = sigmoid(x);
+    else if (kind == VKF_SHADER_ACTIVATION_MISH)
+        y = mish(x);
+    else if (kind == VKF_SHADER_ACTIVATION_HARD_SWISH)
+        y = x * hard_sigmoid(x);
+    else if (kind == VKF_SHADER_ACTIVATION_LEAKY_RELU)
+        y = x > 0.0 ? x : alpha * x;
+    else if (kind == VKF_SHADER_ACTIVATION_ELU)
+        y = x > 0.0 ? x : alpha * expm1_below_0(x);
+    else if (kind == VKF_SHADER_ACTIVATION_HARD_SIGMOID)
+        y = hard_sigmoid(x);
     return is_nan(x) ? x : y;
+}
+
+float activate(uint kind, float x)
+{
+    return activate_by(kind, x, kind == VKF_SHADER_ACTIVATION_ELU ? VKF_ELU_ALPHA : VKF_LEAKY_RELU_SLOPE);
 }
 
 #endif

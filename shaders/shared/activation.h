@@ -13,7 +13,8 @@
 
 struct vkf_activation_params {
     vkf_u32 count;
+    vkf_f32 alpha; // the slope of LEAKY_RELU, the alpha of ELU
 };
-VKF_SHARED_SIZE(vkf_activation_params, 1)
+VKF_SHARED_SIZE(vkf_activation_params, 2)
 
 #endif

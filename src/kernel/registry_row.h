@@ -49,9 +49,12 @@
     _Static_assert(offsetof(vkf__tile, member) == 4 * ((id)-VKF_TILE_SPEC_FIRST), #member " is not constant " #id)
 #define VKF_TILE_SPEC_FIRST 1
 
-// What rows of more than one file have: configs with an invocation for each element, and whether a config's workgroup
-// may be halved again and again, as reductions do.
+// What rows of more than one file have: configs with an invocation for each element, configs for elements that count as
+// one row, and whether a config's workgroup may be halved again and again, as reductions do.
 extern const vkf__config vkf__flat_configs[2];
+extern const vkf__config vkf__whole_row_configs[3];
+const char *vkf__whole_row_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
+#define WHOLE_ROW(params) PARAMS(params), CONFIGS(vkf__whole_row_configs), .unfit = vkf__whole_row_unfit
 bool vkf__halves_to_one(const vkf__config *config);
 
 #endif

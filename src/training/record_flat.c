@@ -1,9 +1,9 @@
 // Activations, gates and rows behind others on a tape.
 #include <assert.h>
 
+#include "op/activation.h"
 #include "op/copy.h"
 #include "op/gate.h"
-#include "op/train/activation.h"
 #include "op/train/activation_grad.h"
 #include "op/train/column_sum.h"
 #include "op/train/gate_grad.h"
@@ -30,8 +30,8 @@ vkf_status vkf__record_activation(vkf__tape *tape, const char *label, vkf__value
 {
     const vkf__tape_value from = *vkf__tape_at(tape, x);
     VKF_RETURN_IF_ERROR(vkf__tape_result(tape, from.rows, from.cols, out_value));
-    const vkf__activation_args args = {label,     from.span, *vkf__tape_span(tape, *out_value),
-                                       from.rows, from.cols, activation};
+    const vkf__activation_args args = {label,      from.span, *vkf__tape_span(tape, *out_value), from.rows, from.cols,
+                                       activation, 0};
     VKF_RETURN_IF_ERROR(vkf__emit_activation(tape->work, &args));
     const vkf__tape_node node = {activation_back, *out_value, {x}, 0, NULL};
     return vkf__tape_record(tape, &node, &activation, sizeof activation);

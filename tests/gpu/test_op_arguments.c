@@ -549,6 +549,31 @@ static void test_additive_scores_refuses_wrong_tensors(void **state)
     assert_int_equal(vkf_additive_scores(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
+static vkf_status call_activate(vkf_context *context, const void *desc)
+{
+    return vkf_activate(context, desc);
+}
+
+static const vkf_test_plant ACTIVATE_PLANTS[] = {
+    VKF_PLANT(vkf_activate_desc, activation, VKF_ACTIVATION_COUNT),
+    VKF_PLANT(vkf_activate_desc, alpha, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_activate_desc, out.dtype, VKF_DTYPE_F16), // unlike x
+};
+
+static void test_activate_refuses_what_is_wrong(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, 7));
+    const vkf_activate_desc correct = {.x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 7))->tensor,
+                                       .out = out->tensor,
+                                       .activation = VKF_ACTIVATION_ELU};
+    vkf_activate_desc desc = correct;
+    const operator_under_test op = {"vkf_activate", call_activate, &desc, {&desc.x, &desc.out}, {"x", "out"}, out};
+    refuse_flaws(ops, &op);
+    refuse_plants(ops, &op, &correct, sizeof correct, ACTIVATE_PLANTS, COUNT_OF(ACTIVATE_PLANTS));
+    assert_int_equal(vkf_activate(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,6 +589,7 @@ int main(void)
         VKF_OPS_TEST(test_copy_refuses_wrong_tensors),
         VKF_OPS_TEST(test_embed_refuses_wrong_tensors),
         VKF_OPS_TEST(test_additive_scores_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_activate_refuses_what_is_wrong),
     };
     return cmocka_run_group_tests_name("op_arguments", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

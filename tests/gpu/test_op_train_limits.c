@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/activation.h"
 #include "op/activation_value.h"
 #include "op/operators.h"
 #include "op/run_once.h"
-#include "op/train/activation.h"
 #include "op/train/activation_grad.h"
 #include "op/train/additive_grad.h"
 #include "op/train/dropout.h"
@@ -31,7 +31,7 @@ static void test_nothing_to_do_writes_nothing(void **state)
     vkf_test_operand *written = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 8));
     const vkf__span x = SPAN(in), out = SPAN(written);
     static const int32_t ids[] = {3, 3};
-    const vkf__activation_args activation = {"none", x, out, 0, 8, VKF_ACTIVATION_RELU};
+    const vkf__activation_args activation = {"none", x, out, 0, 8, VKF_ACTIVATION_RELU, 0};
     const vkf__activation_grad_args activation_grad = {"none", x, x, out, 0, 8, VKF_ACTIVATION_RELU, false};
     const vkf__gate_grad_args gate_grad = {"none", x, x, out, 0, 0, 4, VKF_ACTIVATION_RELU};
     const vkf__dropout_args dropout = {"none", x, {0}, out, 0, 8, 0.5f, 1, 0, 0};

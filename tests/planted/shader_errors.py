@@ -69,6 +69,13 @@ ERRORS = (
     Error("a gate activates the wrong half", "shaders/flat/gate.comp",
           "activate(ACTIVATION, x_load(first + col)) * x_load(first + p.dim + col)",
           "activate(ACTIVATION, x_load(first + p.dim + col)) * x_load(first + col)", CASES),
+    Error("an activation takes its parameter's default, whatever is asked for", "shaders/flat/activation.comp",
+          "activate_by(ACTIVATION, x_load(i), p.alpha)", "activate(ACTIVATION, x_load(i))",
+          ("gpu.op_activate.lavapipe.full",) + CASES),
+    Error("Mish's exponential is squared above 0 alone", "shaders/include/math.glsl",
+          "(e * (e + 2.0) + 2.0)", "(e + 2.0)", ("gpu.op_activate.lavapipe.full",) + CASES),
+    Error("ELU cancels near 0", "shaders/include/math.glsl",
+          "return 2.0 * t / (1.0 - t);", "return exp(x) - 1.0;", ("gpu.op_activate.lavapipe.full",)),
     Error("copies read compact rows alone", "shaders/flat/copy.comp",
           "o * p.x_outer + r * p.x_row + c;", "o * p.x_outer + r * p.cols + c;", CASES),
     # Training

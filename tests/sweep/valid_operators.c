@@ -110,6 +110,13 @@ vkf_additive_scores_desc valid_vkf_additive_scores_desc(const char *function, co
         .query = in(1, 2, 8, 0), .key = in(1, 3, 8, 0), .v = in(8, 0, 0, 0), .out = out(1, 2, 3, 0)};
 }
 
+vkf_activate_desc valid_vkf_activate_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_activate_desc){.x = in(64, 0, 0, 0), .out = out(64, 0, 0, 0), .activation = VKF_ACTIVATION_ELU};
+}
+
 vkf_measure_fma_desc valid_vkf_measure_fma_desc(const char *function, const char *parameter)
 {
     (void)function;

@@ -90,7 +90,7 @@ static void test_what_is_refused(void **state)
            "roberta, "
            "xlm-roberta, camembert, t5");
     refuse(*state, changed(bert, "\"absolute\"", "\"relative_key\""), VKF_ERROR_UNSUPPORTED, "relative_key");
-    refuse(*state, changed(bert, "\"gelu\"", "\"mish\""), VKF_ERROR_UNSUPPORTED, "hidden_act is \"mish\"");
+    refuse(*state, changed(bert, "\"gelu\"", "\"quick_gelu\""), VKF_ERROR_UNSUPPORTED, "hidden_act is \"quick_gelu\"");
     refuse(*state, changed(bert, "384", "null"), VKF_ERROR_FORMAT, "hidden_size");
     refuse(*state, changed(bert, "384", "4294967296"), VKF_ERROR_FORMAT, "hidden_size");
     refuse(*state, changed(bert, "384", "385"), VKF_ERROR_FORMAT, "multiple of the number of heads");

@@ -83,7 +83,7 @@ static const struct {
     {"gpt_neox", "\"use_parallel_residual\": false", FOLLOWED, NULL},
     {"gpt_neox", "\"is_decoder\": true", IDLE, NULL}, // it always is one
     {"llama", "\"hidden_act\": \"silu\", \"rms_norm_eps\": 1e-6, \"max_position_embeddings\": 2048", IDLE, NULL},
-    {"llama", "\"hidden_act\": \"mish\"", REFUSED, "hidden_act"},
+    {"llama", "\"hidden_act\": \"quick_gelu\"", REFUSED, "hidden_act"},
     {"llama", "\"pad_token_id\": -1, \"eos_token_id\": 2", IDLE, NULL},
     {"llama", "\"eos_token_id\": -1", FOLLOWED, NULL},
     {"llama", "\"eos_token_id\": null", FOLLOWED, NULL},

@@ -35,16 +35,21 @@ static vkf__span floats(const float *values, size_t count)
 static void test_activation_known_values(void **state)
 {
     (void)state;
+    const float at_zero[VKF_ACTIVATION_COUNT] = {[VKF_ACTIVATION_SIGMOID] = 0.5f, [VKF_ACTIVATION_HARD_SIGMOID] = 0.5f};
     // GELU(1) is the normal distribution function at 1; SiLU(1) is 1 / (1 + 1/e).
-    const float expected[VKF_ACTIVATION_COUNT] = {1, 1, 0.841344746f, 0.841191991f, 0.731058579f, 0.761594156f, 1};
+    const float expected[VKF_ACTIVATION_COUNT] = {
+        1, 1, 0.841344746f, 0.841191991f, 0.731058579f, 0.761594156f, 1, 0.731058579f, 0.865098388f, 2 / 3.0f,
+        1, 1, 2 / 3.0f};
     for (int i = 0; i < VKF_ACTIVATION_COUNT; i++) {
         float at_one = (float)vkf__activation_value((vkf_activation)i, 1);
         assert_close(&at_one, &expected[i], 1, ATOL, 0, "activation of 1");
-        assert_true(vkf__activation_value((vkf_activation)i, 0) == 0);
+        assert_true(vkf__activation_value((vkf_activation)i, 0) == (double)at_zero[i]);
         assert_true(isnan(vkf__activation_value((vkf_activation)i, NAN)));
     }
     assert_true(vkf__activation_value(VKF_ACTIVATION_RELU, -3) == 0);
     assert_true(vkf__activation_value(VKF_ACTIVATION_NONE, -3) == -3);
+    assert_true(vkf__activation_value_by(VKF_ACTIVATION_LEAKY_RELU, -3, 0.25) == -0.75);
+    assert_true(vkf__activation_value_by(VKF_ACTIVATION_ELU, -INFINITY, 0.25) == -0.25);
 }
 
 // gemm ---------------------------------------------------------------------------------------------------------------

@@ -45,15 +45,23 @@ static void test_activations_have_the_slope_of_differences(void **state)
 static void test_slopes_at_their_limits(void **state)
 {
     (void)state;
-    for (int activation = VKF_ACTIVATION_RELU; activation < VKF_ACTIVATION_NONE; activation++) {
+    const double below[VKF_ACTIVATION_COUNT] = {[VKF_ACTIVATION_LEAKY_RELU] = (double)0.01f};
+    for (int activation = VKF_ACTIVATION_RELU; activation < VKF_ACTIVATION_COUNT; activation++) {
         const vkf_activation kind = (vkf_activation)activation;
-        const double limit = kind != VKF_ACTIVATION_TANH;
-        assert_true(vkf__activation_slope(kind, -INFINITY) == 0 && vkf__activation_slope(kind, -1e30) == 0);
+        if (kind == VKF_ACTIVATION_NONE)
+            continue;
+        const double limit =
+            kind != VKF_ACTIVATION_TANH && kind != VKF_ACTIVATION_SIGMOID && kind != VKF_ACTIVATION_HARD_SIGMOID;
+        assert_true(vkf__activation_slope(kind, -INFINITY) == below[kind]);
+        assert_true(vkf__activation_slope(kind, -1e30) == below[kind]);
         assert_true(vkf__activation_slope(kind, INFINITY) == limit);
         assert_true(vkf__activation_slope(kind, 1e30) == limit);
         assert_true(isnan(vkf__activation_slope(kind, NAN)));
     }
     assert_true(vkf__activation_slope(VKF_ACTIVATION_RELU, 0) == 0);
+    assert_true(vkf__activation_slope(VKF_ACTIVATION_HARD_SWISH, -3) == 0);
+    assert_true(vkf__activation_slope(VKF_ACTIVATION_HARD_SWISH, 3) == 1);
+    assert_true(vkf__activation_slope(VKF_ACTIVATION_ELU, 0) == 1);
 }
 
 static double gated(vkf_activation activation, double a, double b)

@@ -154,7 +154,7 @@ NORMALIZE = [("2_Normalize/config.json", *rest) for rest in (
 DENSE_KEYS = [("3_Dense/config.json", *rest) for rest in (
     ("activation_function", "torch.nn.modules.activation.Tanh"), ("activation_function", "torch.nn.modules.activation.ReLU"),
     ("activation_function", "torch.nn.modules.activation.SiLU"), ("activation_function", "torch.nn.modules.linear.Identity"),
-    ("activation_function", ABSENT), ("activation_function", "torch.nn.modules.activation.Hardswish", "Hardswish"),
+    ("activation_function", ABSENT), ("activation_function", "torch.nn.modules.activation.Softsign", "Softsign"),
     ("activation_function", "own.Tanh", "own.Tanh"), ("in_features", 95, "in_features"),
     ("out_features", 23, "dimension"), ("bias", False, "linear.bias"), ("bias", ABSENT),
     ("module_input_name", "token_embeddings", "module_input_name"), ("module_output_name", "x", "module_output_name"),

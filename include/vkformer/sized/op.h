@@ -48,6 +48,13 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, c
     return vkf_additive_scores_sized(context, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_activate_sized(vkf_context *context, const vkf_activate_desc *desc,
+                                                     size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_activate(vkf_context *context, const vkf_activate_desc *desc)
+{
+    return vkf_activate_sized(context, desc, sizeof *desc);
+}
+
 #ifdef __cplusplus
 }
 #endif

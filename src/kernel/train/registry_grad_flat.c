@@ -1,7 +1,6 @@
 // Kernels of training in which an invocation handles one element, or a few elements of a row.
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
-#include "shared/activation.h"
 #include "shared/activation_grad.h"
 #include "shared/additive_grad.h"
 #include "shared/dropout.h"
@@ -16,30 +15,12 @@ static const vkf__config pool_grad_configs[] = {
     {.name = "row16", .local_size = 16},
 };
 
-// The elements count as one row, of which a workgroup may take any number. On processors large ones take less time:
-// with 1024 invocations two gradients of 262,144 elements and two of 393,216 took 1.7 ms, and 3.6 with 128 (lavapipe,
-// Mesa 26.2.6).
-static const vkf__config activation_configs[] = {
-    {.name = "flat1024", .local_size = 1024},
-    {.name = "flat128", .local_size = 128},
-    {.name = "flat64", .local_size = 64},
-};
-
-static const char *activation_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
-{
-    (void)problem;
-    return config->local_size > 128 && !caps->traits.prefers_large_workgroups ? "takes more invocations than pay"
-                                                                              : NULL;
-}
-
 // Two sums per invocation.
 static uint32_t pool_grad_shared_bytes(const vkf__config *config)
 {
     return 4 * 2 * config->local_size;
 }
 
-static const char *const activation_constants[VKF_ACTIVATION_SPEC_COUNT] = {LOCAL_SIZE,
-                                                                            CONSTANT(ACTIVATION, ACTIVATION)};
 static const char *const activation_grad_constants[VKF_ACTIVATION_GRAD_SPEC_COUNT] = {
     LOCAL_SIZE, CONSTANT(ACTIVATION_GRAD, ACTIVATION)};
 static const char *const gate_grad_constants[VKF_GATE_GRAD_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE_GRAD, ACTIVATION)};
@@ -55,13 +36,6 @@ static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
 
 #define FLAT(params) PARAMS(params), CONFIGS(vkf__flat_configs)
 
-#define WHOLE_ROW(params) PARAMS(params), CONFIGS(activation_configs), .unfit = activation_unfit
-
-#define ACTIVATION(x)                                                                                                  \
-    {                                                                                                                  \
-        .name = NAME_1("activation", x), TYPES_1(x), .op = VKF_OP_ACTIVATION, .needs = STORAGE(x), .operand_count = 2, \
-        WHOLE_ROW(vkf_activation_params), CONSTANTS(activation_constants)                                              \
-    }
 #define ACTIVATION_GRAD(x)                                                                                   \
     {                                                                                                        \
         .name = NAME_1("activation_grad", x), TYPES_1(x), .op = VKF_OP_ACTIVATION_GRAD, .needs = STORAGE(x), \
@@ -95,8 +69,7 @@ static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
     }
 
 static const vkf__kernel rows[] = {
-    ACTIVATION(f32), ACTIVATION_GRAD(f32), GATE_GRAD(f32),     DROPOUT(f32),
-    EMBED_GRAD(f32), POOL_GRAD(f32),       ADDITIVE_GRAD(f32),
+    ACTIVATION_GRAD(f32), GATE_GRAD(f32), DROPOUT(f32), EMBED_GRAD(f32), POOL_GRAD(f32), ADDITIVE_GRAD(f32),
 };
 
 const vkf__family vkf__grad_flat_family = {rows, COUNT(rows)};

@@ -32,6 +32,9 @@ static const struct {
     {"silu", VKF_ACTIVATION_SILU},
     {"swish", VKF_ACTIVATION_SILU},
     {"tanh", VKF_ACTIVATION_TANH},
+    {"sigmoid", VKF_ACTIVATION_SIGMOID},
+    {"mish", VKF_ACTIVATION_MISH},
+    {"leaky_relu", VKF_ACTIVATION_LEAKY_RELU},
 };
 
 static vkf_status find_activation(const reader *r, const char *key, const char *name, vkf_activation *out_activation)

@@ -148,8 +148,15 @@ static const struct {
     const char *name;
     vkf_activation activation;
 } activations[] = {
-    {"Identity", VKF_ACTIVATION_NONE}, {"Tanh", VKF_ACTIVATION_TANH}, {"ReLU", VKF_ACTIVATION_RELU},
-    {"GELU", VKF_ACTIVATION_GELU_ERF}, {"SiLU", VKF_ACTIVATION_SILU},
+    {"Identity", VKF_ACTIVATION_NONE},
+    {"Tanh", VKF_ACTIVATION_TANH},
+    {"ReLU", VKF_ACTIVATION_RELU},
+    {"GELU", VKF_ACTIVATION_GELU_ERF},
+    {"SiLU", VKF_ACTIVATION_SILU},
+    {"Sigmoid", VKF_ACTIVATION_SIGMOID},
+    {"Mish", VKF_ACTIVATION_MISH},
+    {"Hardswish", VKF_ACTIVATION_HARD_SWISH},
+    {"Hardsigmoid", VKF_ACTIVATION_HARD_SIGMOID},
 };
 
 static vkf_status read_activation(const reader *r, vkf_activation *out_activation)
@@ -168,7 +175,8 @@ static vkf_status read_activation(const reader *r, vkf_activation *out_activatio
         }
     }
     status = vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
-                       "%s: activation_function \"%.100s\"; supported: Identity, Tanh, ReLU, GELU and SiLU of torch.nn",
+                       "%s: activation_function \"%.100s\"; supported: Identity, Tanh, ReLU, GELU, SiLU, "
+                       "Sigmoid, Mish, Hardswish and Hardsigmoid of torch.nn",
                        r->path, type);
     return status;
 }

@@ -1,12 +1,12 @@
 // The emitter of the backward pass of activations, and its operator's row.
 #include "op/train/activation_grad.h"
 
+#include "op/activation_flag.h"
 #include "op/activation_value.h"
 #include "op/cases.h"
 #include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
-#include "op/train/activation.h"
 #include "shared/activation_grad.h"
 
 vkf_status vkf__emit_activation_grad(vkf__work *work, const vkf__activation_grad_args *args)

@@ -1,12 +1,12 @@
 // The emitter of the backward pass of gates, and its operator's row.
 #include "op/train/gate_grad.h"
 
+#include "op/activation_flag.h"
 #include "op/activation_value.h"
 #include "op/cases.h"
 #include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
-#include "op/train/activation.h"
 #include "shared/gate_grad.h"
 
 vkf_status vkf__emit_gate_grad(vkf__work *work, const vkf__gate_grad_args *args)

@@ -31,8 +31,15 @@ static json_t *describe_module(const vkf_embedding_module *module)
 {
     static const char *const kinds[VKF_EMBEDDING_MODULE_COUNT] = {"pooling", "dense", "layer_norm", "normalise"};
     static const char *const activations[VKF_ACTIVATION_COUNT] = {
-        [VKF_ACTIVATION_NONE] = "identity", [VKF_ACTIVATION_RELU] = "relu", [VKF_ACTIVATION_GELU_ERF] = "gelu",
-        [VKF_ACTIVATION_SILU] = "silu",     [VKF_ACTIVATION_TANH] = "tanh",
+        [VKF_ACTIVATION_NONE] = "identity",
+        [VKF_ACTIVATION_RELU] = "relu",
+        [VKF_ACTIVATION_GELU_ERF] = "gelu",
+        [VKF_ACTIVATION_SILU] = "silu",
+        [VKF_ACTIVATION_TANH] = "tanh",
+        [VKF_ACTIVATION_SIGMOID] = "sigmoid",
+        [VKF_ACTIVATION_MISH] = "mish",
+        [VKF_ACTIVATION_HARD_SWISH] = "hardswish",
+        [VKF_ACTIVATION_HARD_SIGMOID] = "hardsigmoid",
     };
     line l = {.used = 0};
     char dim[16];

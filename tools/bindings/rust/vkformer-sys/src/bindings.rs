@@ -862,7 +862,25 @@ impl vkf_activation {
     pub const VKF_ACTIVATION_NONE: vkf_activation = vkf_activation(6);
 }
 impl vkf_activation {
-    pub const VKF_ACTIVATION_COUNT: vkf_activation = vkf_activation(7);
+    pub const VKF_ACTIVATION_SIGMOID: vkf_activation = vkf_activation(7);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_MISH: vkf_activation = vkf_activation(8);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_HARD_SWISH: vkf_activation = vkf_activation(9);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_LEAKY_RELU: vkf_activation = vkf_activation(10);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_ELU: vkf_activation = vkf_activation(11);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_HARD_SIGMOID: vkf_activation = vkf_activation(12);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_COUNT: vkf_activation = vkf_activation(13);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -1088,6 +1106,23 @@ impl Default for vkf_additive_scores_desc {
         }
     }
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_activate_desc {
+    pub x: vkf_tensor,
+    pub out: vkf_tensor,
+    pub activation: vkf_activation,
+    pub alpha: f32,
+}
+impl Default for vkf_activate_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 extern "C" {
     pub fn vkf_argmax(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
 }
@@ -1122,6 +1157,13 @@ extern "C" {
     pub fn vkf_additive_scores_sized(
         context: *mut vkf_context,
         desc: *const vkf_additive_scores_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_activate_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_activate_desc,
         desc_bytes: usize,
     ) -> vkf_status;
 }
@@ -4273,6 +4315,10 @@ pub unsafe fn vkf_embed(context: *mut vkf_context, desc: *const vkf_embed_desc) 
 #[inline]
 pub unsafe fn vkf_additive_scores(context: *mut vkf_context, desc: *const vkf_additive_scores_desc) -> vkf_status {
     vkf_additive_scores_sized(context, desc, ::std::mem::size_of::<vkf_additive_scores_desc>())
+}
+#[inline]
+pub unsafe fn vkf_activate(context: *mut vkf_context, desc: *const vkf_activate_desc) -> vkf_status {
+    vkf_activate_sized(context, desc, ::std::mem::size_of::<vkf_activate_desc>())
 }
 #[inline]
 pub unsafe fn vkf_device_description_create(

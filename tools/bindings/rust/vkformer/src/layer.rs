@@ -43,6 +43,16 @@ c_enum! {
         GeluTanh = VKF_ACTIVATION_GELU_TANH,
         Silu = VKF_ACTIVATION_SILU,
         Tanh = VKF_ACTIVATION_TANH,
+        Sigmoid = VKF_ACTIVATION_SIGMOID,
+        Mish = VKF_ACTIVATION_MISH,
+        /// torch.nn.Hardswish
+        HardSwish = VKF_ACTIVATION_HARD_SWISH,
+        /// With a slope of 0.01 below 0.
+        LeakyRelu = VKF_ACTIVATION_LEAKY_RELU,
+        /// With an alpha of 1.
+        Elu = VKF_ACTIVATION_ELU,
+        /// torch.nn.Hardsigmoid
+        HardSigmoid = VKF_ACTIVATION_HARD_SIGMOID,
     }
 }
 

@@ -24,6 +24,6 @@ void main()
         return;
     [[unroll]] for (uint part = 0; part < VKF_PART_EACH; ++part, i += gl_WorkGroupSize.x) {
         if (i < p.count)
-            out_store(i, activate(ACTIVATION, x_load(i)));
+            out_store(i, activate_by(ACTIVATION, x_load(i), p.alpha));
     }
 }

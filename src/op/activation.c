@@ -1,5 +1,5 @@
 // The emitter of activations, and their operator's row.
-#include "op/train/activation.h"
+#include "op/activation.h"
 
 #include "op/activation_value.h"
 #include "op/cases.h"
@@ -13,7 +13,9 @@ vkf_status vkf__emit_activation(vkf__work *work, const vkf__activation_args *arg
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ACTIVATION_SPEC_ACTIVATION] = vkf__activation_flag(args->activation),
     };
-    struct vkf_activation_params params = {0};
+    struct vkf_activation_params params = {
+        .alpha = args->alpha != 0.0f ? args->alpha : vkf__activation_alpha(args->activation),
+    };
     const vkf__flat_args flat = {
         .label = args->label,
         .op = VKF_OP_ACTIVATION,
@@ -54,7 +56,7 @@ static vkf_status reference(const vkf__execution *e)
     const vkf_activation activation = (vkf_activation)e->spec[VKF_ACTIVATION_SPEC_ACTIVATION];
     for (uint64_t i = 0; i < p->count; i++)
         vkf__store(e, VKF_ACTIVATION_BINDING_OUT, i,
-                   vkf__activation_value(activation, vkf__load(e, VKF_ACTIVATION_BINDING_X, i)));
+                   vkf__activation_value_by(activation, vkf__load(e, VKF_ACTIVATION_BINDING_X, i), (double)p->alpha));
     return VKF_OK;
 }
 
@@ -70,13 +72,14 @@ static vkf_status cases(vkf__cases *c)
         .rows = rows,
         .dim = dim,
         .activation = (vkf_activation)vkf__case_constant(c, VKF_ACTIVATION_SPEC_ACTIVATION, activation),
+        .alpha = vkf__case_factor(c, 0.5f),
     };
     args.out = in_place ? args.x : vkf__case_floats(c, type, (uint64_t)rows * dim);
     vkf__case_extremes(c, &args.x);
     // What math.glsl says of erf and tanh, times an x below 2.
     c->least = c->draw ? 3 : 0;
-    return vkf__case_run(c, &args, c->draw ? 1e-6 : vkf__case_close(type), "(%u, %u), activation %d%s", rows, dim,
-                         (int)args.activation, in_place ? ", in place" : "");
+    return vkf__case_run(c, &args, c->draw ? 1e-6 : vkf__case_close(type), "(%u, %u), activation %d of %g%s", rows, dim,
+                         (int)args.activation, (double)args.alpha, in_place ? ", in place" : "");
 }
 
 const vkf__op_info vkf__op_activation = {
