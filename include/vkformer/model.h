@@ -78,7 +78,7 @@ typedef enum vkf_positions {
 // rotated by position * inverse_frequency[i]. Most kinds of context scaling are in the frequencies already. Two kinds
 // have other frequencies for sequences of more than dynamic_from tokens: with "dynamic" theta grows with the sequence,
 // and "longrope" lists them.
-typedef struct vkf_rotary {
+typedef struct vkf_rotary_config {
     uint32_t dim; // elements of a head that are rotated, even; 0: none
     float scale;  // of cosines and sines: an attention factor of YaRN or LongRoPE, else 1
     float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
@@ -86,7 +86,7 @@ typedef struct vkf_rotary {
     float dynamic_factor, theta; // "dynamic"; dynamic_factor 0: "longrope"
     float long_inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
     uint32_t reserved[16]; // 0; room for members of later versions
-} vkf_rotary;
+} vkf_rotary_config;
 
 // How the device chooses the next token. All zero: the most probable one, the lowest id among equals (greedy).
 // Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
@@ -180,13 +180,13 @@ typedef struct vkf_model_config {
     bool final_norm;    // one more norm behind the last layer
     bool no_first_norm; // no norm before the first layer's attention
     vkf_positions positions;
-    vkf_rotary rotary; // positions by rotation
+    vkf_rotary_config rotary; // positions by rotation
     // In the layers of windowed_layers a position sees this many of the latest positions, itself included. In an
     // ENCODER it sees itself and half as many on either side.
     uint32_t window;
-    uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
-    vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
-    int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
+    uint32_t windowed_layers[32];    // layer i is bit i % 32 of element i / 32
+    vkf_rotary_config window_rotary; // of these layers; dim 0: the same as elsewhere
+    int32_t eos_ids[VKF_MAX_EOS];    // eos_id first
     uint32_t eos_count;
     // For SEQ2SEQ.
     uint32_t num_decoder_heads, dim_decoder_feedforward; // 0: as in the encoder

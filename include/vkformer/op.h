@@ -159,6 +159,39 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_e
 // PE[p, 2i] = sin(p * 10000^(-2i/dim)), PE[p, 2i+1] = cos(the same). out_values holds len * dim floats.
 VKF_API void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values);
 
+#define VKF_ROTARY_MAX_SECTIONS 4
+
+// Rotary position embedding (RoFormer, Su et al. 2021; ONNX's RotaryEmbedding, ggml's ROPE): the pair i of a head's
+// elements (a, b) becomes (a cos - b sin, b cos + a sin), by the cosine and the sine i of the position's row of the
+// table. A position that the table has not counts as one of zeros. Of pairs a half apart this is transformers'
+// rotate_half and ggml's "neox"; interleaved it is GPT-J's order and ggml's "normal".
+typedef struct vkf_rotary_desc {
+    vkf_tensor x;   // (B, H, L, D), or (B, L, H, D) with merged
+    vkf_tensor out; // the shape and type of x; may be x itself
+    // (positions, rotary_dim) f32, as vkf_rotary_table() makes it: rotary_dim / 2 cosines, then as many sines.
+    // rotary_dim is even and at most D; the elements of a head from there on pass unchanged.
+    vkf_tensor table;
+    // Optional, i32: (B|1, L), or (S, B|1, L) with sections. Absent: l stands at first_position + l.
+    vkf_tensor positions;
+    // The numbers of pairs that read positions s = 0, 1, ... one after the other, over and over until the pairs end:
+    // M-RoPE (Qwen2-VL, Wang et al. 2024). Zeros: positions has no S.
+    uint32_t sections[VKF_ROTARY_MAX_SECTIONS];
+    bool sections_in_turns;  // pair i reads positions i % 3, as far as 3 * sections[i % 3] pairs go, and those beyond
+                             // the last positions of four or the first of three: Qwen3-VL's order
+    uint32_t first_position; // without positions; 0 with them
+    bool interleaved;        // pairs are the elements 2 i and 2 i + 1, else i and i + rotary_dim / 2
+    bool merged;             // heads lie as vkf_merge_heads() leaves them
+    bool inverse;            // turns by the negative angles: the gradient with regard to x
+} vkf_rotary_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_rotary(vkf_context *context, const vkf_rotary_desc *desc);
+
+// Fills vkf_rotary_desc.table for positions 0 .. len - 1, on the host in double precision: the angles of position p are
+// p * base^(-2 i / rotary_dim) / factors[i], and their cosines and sines are multiplied by `magnitude`. out_values
+// holds len * rotary_dim floats. base 0: 10000; magnitude 0: 1; factors, rotary_dim / 2 of them, may be NULL: 1.
+// Positions are stretched by factors, and in YaRN (Peng et al. 2023) by a magnitude, too.
+VKF_API void vkf_rotary_table(uint32_t len, uint32_t rotary_dim, double base, const double *factors, double magnitude,
+                              float *out_values);
+
 // Additive (Bahdanau) attention scores: out[b, t, s] = sum_a v[a] * tanh(query[b, t, a] + key[b, s, a]).
 typedef struct vkf_additive_scores_desc {
     vkf_tensor query; // (B, T, A), projected

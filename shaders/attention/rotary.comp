@@ -12,6 +12,8 @@
 
 layout(constant_id = VKF_ROTARY_SPEC_WEIGHT) const uint WEIGHT = VKF_ROTARY_WEIGHT_NONE;
 layout(constant_id = VKF_ROTARY_SPEC_HAS_TABLE) const uint HAS_TABLE = 0;
+layout(constant_id = VKF_ROTARY_SPEC_POSITIONS) const uint POSITIONS = VKF_ROTARY_POSITIONS_FIRST;
+layout(constant_id = VKF_ROTARY_SPEC_INTERLEAVED) const uint INTERLEAVED = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_rotary_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset, table_offset, weight_offset; };
@@ -81,6 +83,7 @@ struct turn {
     uint weight_first; // of its norm
     uint half_dim;     // pairs that are rotated
     uint angles;       // their first, in the table
+    uint position;     // the first section's, among the positions
 };
 
 turn view_row(uint row)
@@ -99,7 +102,35 @@ turn view_row(uint row)
     r.weight_first = query ? 0 : p.k_weight;
     r.half_dim = HAS_TABLE != 0 && !value ? p.rotary_dim / 2 : 0;
     r.angles = (p.first_position + t) * p.rotary_dim;
+    r.position = POSITIONS != VKF_ROTARY_POSITIONS_FIRST ? b / p.position_share * p.len + t : 0;
     return r;
+}
+
+// Which of a pair's positions it reads.
+uint section_of(uint pair)
+{
+    if (POSITIONS < VKF_ROTARY_POSITIONS_SECTIONS)
+        return 0;
+    uvec3 begins = uvec3(p.section_0, p.section_0 + p.section_1, p.section_0 + p.section_1 + p.section_2);
+    uint j = pair % (begins.z + p.section_3);
+    if (POSITIONS == VKF_ROTARY_POSITIONS_SECTIONS)
+        return uint(j >= begins.x) + uint(j >= begins.y) + uint(j >= begins.z);
+    uint taken = j % 3u;
+    uint section = taken == 0u ? p.section_0 : taken == 1u ? p.section_1 : p.section_2;
+    return j < 3u * section ? taken : p.section_rest;
+}
+
+// The cosine and the sine by which a pair is turned.
+vec2 load_angle(turn r, uint pair)
+{
+    uint at = r.angles + pair;
+    if (POSITIONS != VKF_ROTARY_POSITIONS_FIRST) {
+        uint position = weight_data[weight_offset + r.position + section_of(pair) * p.section_stride];
+        if (position >= p.table_rows)
+            return vec2(0.0);
+        at = position * p.rotary_dim + pair;
+    }
+    return vec2(table_load(at), table_load(at + r.half_dim) * p.sine_factor);
 }
 
 float load_input(turn r, uint col, float scale)
@@ -128,11 +159,12 @@ void embed_row(uint row)
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
             if (col < r.half_dim) {
-                float cosine = table_load(r.angles + col);
-                float sine = table_load(r.angles + r.half_dim + col) * p.sine_factor;
-                float low = load_input(r, col, scale), high = load_input(r, col + r.half_dim, scale);
-                store_output(r, col, low * cosine - high * sine);
-                store_output(r, col + r.half_dim, high * cosine + low * sine);
+                uint low_col = INTERLEAVED != 0 ? 2 * col : col;
+                uint high_col = INTERLEAVED != 0 ? 2 * col + 1 : col + r.half_dim;
+                vec2 angle = load_angle(r, col);
+                float low = load_input(r, low_col, scale), high = load_input(r, high_col, scale);
+                store_output(r, low_col, low * angle.x - high * angle.y);
+                store_output(r, high_col, high * angle.x + low * angle.y);
             } else if (col < dim - r.half_dim) {
                 store_output(r, col + r.half_dim, load_input(r, col + r.half_dim, scale));
             }

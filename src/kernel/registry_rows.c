@@ -105,6 +105,8 @@ static const char *const rotary_constants[VKF_ROTARY_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(ROTARY, WEIGHT),
     CONSTANT(ROTARY, HAS_TABLE),
+    CONSTANT(ROTARY, POSITIONS),
+    CONSTANT(ROTARY, INTERLEAVED),
 };
 static const char *const pool_constants[VKF_POOL_SPEC_COUNT] = {
     LOCAL_SIZE,

@@ -5,6 +5,16 @@
 
 #include "op/operand.h"
 
+// Positions that a caller says, instead of those that follow each other from first_position on.
+typedef struct vkf__rotary_positions {
+    vkf__span span;         // (sections or 1, batch / share, len) I32; absent: none
+    uint32_t share;         // so many entries of the batch, one after another, have the same
+    uint32_t table_rows;    // a position that the table has not turns pairs to zeros
+    uint32_t sections[4];   // pairs that read the same row of positions; zeros: all read the only one
+    uint32_t section_count; // rows of positions: 1 to 4
+    bool in_turns;          // of the first three sections each has every third pair, as long as it has any
+} vkf__rotary_positions;
+
 // The heads of queries, keys and values lie side by side in the rows of x, see shared/rotary.h. Any of the three may be
 // missing.
 typedef struct vkf__rotary_args {
@@ -18,13 +28,15 @@ typedef struct vkf__rotary_args {
     // begin at k_weight.
     vkf__span weight;
     uint32_t k_weight;
-    uint32_t batch, len; // 0 skips it in this run
+    vkf__rotary_positions positions; // without a weight
+    uint32_t batch, len;             // 0 skips it in this run
     uint32_t q_heads, k_heads, v_heads, head_dim;
     uint32_t rotary_dim;     // even, at most head_dim: the elements of a head that are rotated; the rest pass unchanged
     uint32_t first_position; // of t = 0
     uint32_t x_first, x_batch, x_row, k_first, v_first, out_batch, out_row;
     float eps;
-    bool inverse; // turns by the negative angles: the backward pass of a rotation; without a weight
+    bool interleaved; // elements 2 i and 2 i + 1 are a pair, rather than i and i + rotary_dim / 2
+    bool inverse;     // turns by the negative angles: the backward pass of a rotation; without a weight
 } vkf__rotary_args;
 
 // Status TOO_LARGE for more than 2^32 - 1 heads in all positions.

@@ -124,7 +124,7 @@ vkf_status vkf__trainer_lay_out(vkf_trainer *t)
     return VKF_OK;
 }
 
-static vkf_status write_rows(vkf_trainer *t, const vkf__span *span, const vkf_rotary *rotary)
+static vkf_status write_rows(vkf_trainer *t, const vkf__span *span, const vkf_rotary_config *rotary)
 {
     vkf_status status = VKF_OK;
     float *rows = NULL;

@@ -199,7 +199,7 @@ static void check_sizes(const vkf_model_config *config)
 }
 
 // Near the beginning and at a far position.
-static void check_rotary(const vkf_rotary *rotary)
+static void check_rotary(const vkf_rotary_config *rotary)
 {
     float rows[2 * VKF_MAX_ROTARY_DIM];
     FUZZ_CHECK(rotary->dim % 2 == 0 && rotary->dim <= VKF_MAX_ROTARY_DIM);

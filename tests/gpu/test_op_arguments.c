@@ -524,6 +524,77 @@ static void test_embed_refuses_wrong_tensors(void **state)
     assert_int_equal(vkf_embed(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
+static vkf_status call_rotary(vkf_context *context, const void *desc)
+{
+    return vkf_rotary(context, desc);
+}
+
+static vkf_rotary_desc rotary_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    static const int32_t positions[3 * 2 * 4] = {0, 1, 2};
+    *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 4, 6));
+    return (vkf_rotary_desc){
+        .x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(2, 3, 4, 6))->tensor,
+        .out = (*out)->tensor,
+        .table = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(5, 4))->tensor,
+        .positions = vkf_test_ids(ops, positions, SHAPE(3, 2, 4))->tensor,
+        .sections = {1, 1, 0},
+    };
+}
+
+static void test_rotary_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    vkf_rotary_desc desc = rotary_desc(ops, &out);
+    refuse_flaws(ops, &(operator_under_test){"vkf_rotary",
+                                             call_rotary,
+                                             &desc,
+                                             {&desc.x, &desc.out, &desc.table, &desc.positions},
+                                             {"x", "out", "table", "positions"},
+                                             out});
+    assert_int_equal(vkf_rotary(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant ROTARY_PLANTS[] = {
+    VKF_PLANT(vkf_rotary_desc, x.rank, 3),
+    VKF_PLANT(vkf_rotary_desc, out.dtype, VKF_DTYPE_F16), // unlike x
+    VKF_PLANT(vkf_rotary_desc, table.shape[1], 3),        // odd
+    VKF_PLANT(vkf_rotary_desc, table.shape[1], 8),        // beyond the head
+    VKF_PLANT(vkf_rotary_desc, merged, 1),                // positions of four, and three of them
+    VKF_PLANT(vkf_rotary_desc, first_position, 1),        // with positions
+    VKF_PLANT(vkf_rotary_desc, positions.rank, 0),        // sections are given
+    VKF_PLANT(vkf_rotary_desc, positions.shape[0], 1),    // sections of two
+    VKF_PLANT(vkf_rotary_desc, positions.shape[0], 5),
+    VKF_PLANT(vkf_rotary_desc, positions.shape[1], 3), // neither 1 nor the batch
+    VKF_PLANT(vkf_rotary_desc, sections[3], 1),
+    VKF_PLANT(vkf_rotary_desc, sections[0], UINT32_MAX),
+};
+
+static void test_rotary_refuses_what_does_not_go_together(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_rotary_desc correct = rotary_desc(ops, &out);
+    vkf_rotary_desc desc = correct;
+    const operator_under_test op = {.name = "vkf_rotary", .call = call_rotary, .desc = &desc, .out = out};
+    refuse_plants(ops, &op, &correct, sizeof correct, ROTARY_PLANTS, COUNT_OF(ROTARY_PLANTS));
+    desc = correct;
+    desc.positions.shape[0] = 2;
+    desc.sections_in_turns = true;
+    refuse(ops, &op, "turns of two sections");
+    desc = correct;
+    memset(desc.sections, 0, sizeof desc.sections);
+    desc.positions = (vkf_tensor){0};
+    static const uint32_t beyond[] = {2, 5, UINT32_MAX, UINT32_MAX - 3};
+    for (size_t i = 0; i < COUNT_OF(beyond); i++) {
+        desc.first_position = beyond[i]; // positions 2 to 5 of five
+        refuse(ops, &op, "first_position");
+    }
+    desc.first_position = 1;
+    vkf_test_assert_ok(ops, vkf_rotary(ops->gpu.context, &desc), "the last positions of the table");
+}
+
 static vkf_status call_additive(vkf_context *context, const void *desc)
 {
     return vkf_additive_scores(context, desc);
@@ -590,6 +661,8 @@ int main(void)
         VKF_OPS_TEST(test_embed_refuses_wrong_tensors),
         VKF_OPS_TEST(test_additive_scores_refuses_wrong_tensors),
         VKF_OPS_TEST(test_activate_refuses_what_is_wrong),
+        VKF_OPS_TEST(test_rotary_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_rotary_refuses_what_does_not_go_together),
     };
     return cmocka_run_group_tests_name("op_arguments", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

@@ -171,7 +171,7 @@ static void test_reserved_room_of_contexts_and_models_has_to_be_0(void **state)
     vkf_memory_plan plan;
     assert_int_equal(vkf_context_create(&desc, &context), VKF_ERROR_UNSUPPORTED);
     vkf_test_expect(gpu, vkf_model_plan(gpu->context, &model, &plan), VKF_ERROR_UNSUPPORTED,
-                    "vkf_model_plan: vkf_rotary.reserved is not 0");
+                    "vkf_model_plan: vkf_rotary_config.reserved is not 0");
 }
 
 int main(void)

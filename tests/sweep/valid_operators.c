@@ -117,6 +117,16 @@ vkf_activate_desc valid_vkf_activate_desc(const char *function, const char *para
     return (vkf_activate_desc){.x = in(64, 0, 0, 0), .out = out(64, 0, 0, 0), .activation = VKF_ACTIVATION_ELU};
 }
 
+vkf_rotary_desc valid_vkf_rotary_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_rotary_desc){.x = in(BATCH, HEADS, LEN, 8),
+                             .out = out(BATCH, HEADS, LEN, 8),
+                             .table = in(LEN, 8, 0, 0),
+                             .positions = view(valid.in, VKF_DTYPE_I32, BATCH, LEN, 0, 0)};
+}
+
 vkf_measure_fma_desc valid_vkf_measure_fma_desc(const char *function, const char *parameter)
 {
     (void)function;

@@ -43,7 +43,7 @@ static vkf_status load(scratch_directory *scratch, const char *scaling, int posi
     return load_kind(scratch, "llama", scaling, positions, recording, out_config);
 }
 
-static void check_frequencies(const vkf_rotary *rotary, const float expected[HALF])
+static void check_frequencies(const vkf_rotary_config *rotary, const float expected[HALF])
 {
     for (size_t i = 0; i < HALF; i++)
         if (fabs((double)rotary->inverse_frequency[i] - (double)expected[i]) > 2e-7 * (double)expected[i])
@@ -170,7 +170,7 @@ static void test_longrope(void **state)
         float row[2 * HALF], own[2 * HALF];
         if (load(*state, ways[i].scaling, ways[i].positions, &recording, &config) != VKF_OK)
             fail_msg("%zu: %s", i, recording.text);
-        const vkf_rotary *rotary = &config.rotary;
+        const vkf_rotary_config *rotary = &config.rotary;
         assert_int_equal(config.max_target_len, ways[i].positions);
         assert_int_equal(rotary->dynamic_from, 16);
         assert_true(fabsf(rotary->scale - ways[i].scale) < 1e-6f);

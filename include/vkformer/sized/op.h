@@ -41,6 +41,13 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_e
     return vkf_embed_sized(context, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_rotary_sized(vkf_context *context, const vkf_rotary_desc *desc,
+                                                   size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_rotary(vkf_context *context, const vkf_rotary_desc *desc)
+{
+    return vkf_rotary_sized(context, desc, sizeof *desc);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_scores_desc *desc,
                                                             size_t desc_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc)

@@ -22,7 +22,7 @@ typedef struct reader {
     const vkf__host *host;
     const char *path;
     const rope_config *rope;
-    vkf_rotary *out;
+    vkf_rotary_config *out;
 } reader;
 
 static vkf_status read_number(const reader *r, const char *key, bool required, float *value)
@@ -273,9 +273,9 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
 }
 
 static vkf_status make_rotary(const vkf__host *host, const char *path, const vkf_model_config *config,
-                              rope_config *rope, vkf_rotary *out_rotary)
+                              rope_config *rope, vkf_rotary_config *out_rotary)
 {
-    vkf_rotary rotary = {.scale = 1.0f};
+    vkf_rotary_config rotary = {.scale = 1.0f};
     rotary.dim = (uint32_t)((float)config->head_dim * rope->part);
     if (rotary.dim % 2 != 0 || rotary.dim == 0 || rotary.dim > VKF_MAX_ROTARY_DIM)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
@@ -305,7 +305,7 @@ vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_
 
 // The frequencies of a sequence longer than the trained length. LongRoPE has a list of them. In the dynamic kind theta
 // grows with the excess length, to the power of dim / (dim - 2): "NTK-aware" scaling, as transformers does it.
-static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, float *out_frequencies)
+static void grown_frequencies(const vkf_rotary_config *rotary, uint32_t sequence_len, float *out_frequencies)
 {
     if (rotary->dynamic_factor == 0.0f) {
         memcpy(out_frequencies, rotary->long_inverse_frequency, rotary->dim / 2 * sizeof *out_frequencies);
@@ -318,7 +318,8 @@ static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, f
         out_frequencies[i] = 1.0f / powf(theta, (float)(2 * i) / (float)rotary->dim);
 }
 
-void vkf__rotary_rows(const vkf_rotary *rotary, uint32_t first, uint32_t count, uint32_t sequence_len, float *out_rows)
+void vkf__rotary_rows(const vkf_rotary_config *rotary, uint32_t first, uint32_t count, uint32_t sequence_len,
+                      float *out_rows)
 {
     uint32_t half = rotary->dim / 2;
     float grown[VKF_MAX_ROTARY_DIM / 2];

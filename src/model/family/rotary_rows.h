@@ -13,6 +13,7 @@ VKF_MUST_CHECK vkf_status vkf__rotary_load(const vkf__host *host, const char *pa
 // Writes rows of a table (positions, dim): for each position dim / 2 cosines, then as many sines. Angles are rounded to
 // f32 as in PyTorch. Kinds that depend on the length of the sequence take `sequence_len`; at 0 each position is the
 // last of its sequence.
-void vkf__rotary_rows(const vkf_rotary *rotary, uint32_t first, uint32_t count, uint32_t sequence_len, float *out_rows);
+void vkf__rotary_rows(const vkf_rotary_config *rotary, uint32_t first, uint32_t count, uint32_t sequence_len,
+                      float *out_rows);
 
 #endif

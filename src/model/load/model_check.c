@@ -14,8 +14,8 @@ static vkf_status check_reserved(const vkf__host *host, const vkf_model_config *
         size_t bytes;
     } rooms[] = {
         {"vkf_model_config", c->reserved, sizeof c->reserved},
-        {"vkf_rotary", c->rotary.reserved, sizeof c->rotary.reserved},
-        {"vkf_rotary", c->window_rotary.reserved, sizeof c->window_rotary.reserved},
+        {"vkf_rotary_config", c->rotary.reserved, sizeof c->rotary.reserved},
+        {"vkf_rotary_config", c->window_rotary.reserved, sizeof c->window_rotary.reserved},
         {"vkf_generation_defaults", c->generation.reserved, sizeof c->generation.reserved},
         {"vkf_sampling", c->generation.sampling.reserved, sizeof c->generation.sampling.reserved},
         {"vkf_beam_search", c->generation.beams.reserved, sizeof c->generation.beams.reserved},

@@ -61,7 +61,7 @@ void vkf__prompt_set(const vkf_session *session, const vkf__prompt *prompt, uint
 static vkf_status write_rotations(vkf_session *session, uint32_t len)
 {
     vkf_status status = VKF_OK;
-    const vkf_rotary *rotary = &session->model->config.rotary;
+    const vkf_rotary_config *rotary = &session->model->config.rotary;
     const vkf__span *span = &session->spans.rotary;
     uint32_t context = session->desc.max_target_len;
     float *rows = NULL;

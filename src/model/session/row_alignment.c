@@ -46,7 +46,7 @@ static void turn_head(float *head, uint32_t half, const float *cosines, const fl
 }
 
 // Keys are rotated by their places in the cache, and so turn with them.
-static void turn_keys(const row_move *m, const vkf_rotary *rotary)
+static void turn_keys(const row_move *m, const vkf_rotary_config *rotary)
 {
     float cosines[VKF_MAX_ROTARY_DIM / 2], sines[VKF_MAX_ROTARY_DIM / 2];
     const uint32_t half = rotary->dim / 2, head_dim = vkf__stack_of(&m->session->model->config, true).head_dim;
@@ -60,7 +60,7 @@ static void turn_keys(const row_move *m, const vkf_rotary *rotary)
         turn_head(m->keys + head * head_dim, half, cosines, sines);
 }
 
-static const vkf_rotary *rotary_of(const vkf_session *session, uint32_t layer)
+static const vkf_rotary_config *rotary_of(const vkf_session *session, uint32_t layer)
 {
     const vkf_model_config *config = &session->model->config;
     const bool windowed = config->windowed_layers[layer / 32] >> layer % 32 & 1;
@@ -70,7 +70,7 @@ static const vkf_rotary *rotary_of(const vkf_session *session, uint32_t layer)
 static vkf_status move_layer(const row_move *m, uint32_t layer)
 {
     const vkf__session_spans *s = &m->session->spans;
-    const vkf_rotary *rotary = rotary_of(m->session, layer);
+    const vkf_rotary_config *rotary = rotary_of(m->session, layer);
     const uint64_t count = m->count * width_of(m->session);
     VKF_RETURN_IF_ERROR(move_as_it_is(m, &s->self_v[layer]));
     if (rotary->dim == 0)

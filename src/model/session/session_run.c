@@ -137,7 +137,8 @@ fail:
 }
 
 // With dynamic scaling the rotations depend on the length of the longest sequence, so every run writes them.
-static vkf_status write_rotations(vkf_session *session, const vkf_rotary *rotary, const vkf__span *span, uint32_t len)
+static vkf_status write_rotations(vkf_session *session, const vkf_rotary_config *rotary, const vkf__span *span,
+                                  uint32_t len)
 {
     vkf_status status = VKF_OK;
     float *rows = NULL;

@@ -8,6 +8,7 @@ pub const VKF_UUID_SIZE: u32 = 16;
 pub const VKF_MAX_MEMORY_HEAPS: u32 = 16;
 pub const VKF_MAX_RANK: u32 = 4;
 pub const VKF_ZERO: f64 = -0.0;
+pub const VKF_ROTARY_MAX_SECTIONS: u32 = 4;
 pub const VKF_MAX_PORTS: u32 = 16;
 pub const VKF_MAX_FRAMES_IN_FLIGHT: u32 = 16;
 pub const VKF_MAX_EMBEDDING_MODULES: u32 = 8;
@@ -1091,6 +1092,39 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct vkf_rotary_desc {
+    pub x: vkf_tensor,
+    pub out: vkf_tensor,
+    pub table: vkf_tensor,
+    pub positions: vkf_tensor,
+    pub sections: [u32; 4usize],
+    pub sections_in_turns: bool,
+    pub first_position: u32,
+    pub interleaved: bool,
+    pub merged: bool,
+    pub inverse: bool,
+}
+impl Default for vkf_rotary_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn vkf_rotary_table(
+        len: u32,
+        rotary_dim: u32,
+        base: f64,
+        factors: *const f64,
+        magnitude: f64,
+        out_values: *mut f32,
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct vkf_additive_scores_desc {
     pub query: vkf_tensor,
     pub key: vkf_tensor,
@@ -1152,6 +1186,9 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_embed_sized(context: *mut vkf_context, desc: *const vkf_embed_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_rotary_sized(context: *mut vkf_context, desc: *const vkf_rotary_desc, desc_bytes: usize) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_additive_scores_sized(
@@ -1641,7 +1678,7 @@ impl vkf_positions {
 pub struct vkf_positions(pub ::std::os::raw::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct vkf_rotary {
+pub struct vkf_rotary_config {
     pub dim: u32,
     pub scale: f32,
     pub inverse_frequency: [f32; 128usize],
@@ -1651,7 +1688,7 @@ pub struct vkf_rotary {
     pub long_inverse_frequency: [f32; 128usize],
     pub reserved: [u32; 16usize],
 }
-impl Default for vkf_rotary {
+impl Default for vkf_rotary_config {
     fn default() -> Self {
         let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
         unsafe {
@@ -1770,10 +1807,10 @@ pub struct vkf_model_config {
     pub final_norm: bool,
     pub no_first_norm: bool,
     pub positions: vkf_positions,
-    pub rotary: vkf_rotary,
+    pub rotary: vkf_rotary_config,
     pub window: u32,
     pub windowed_layers: [u32; 32usize],
-    pub window_rotary: vkf_rotary,
+    pub window_rotary: vkf_rotary_config,
     pub eos_ids: [i32; 8usize],
     pub eos_count: u32,
     pub num_decoder_heads: u32,
@@ -4311,6 +4348,10 @@ pub unsafe fn vkf_layer_norm(context: *mut vkf_context, desc: *const vkf_layer_n
 #[inline]
 pub unsafe fn vkf_embed(context: *mut vkf_context, desc: *const vkf_embed_desc) -> vkf_status {
     vkf_embed_sized(context, desc, ::std::mem::size_of::<vkf_embed_desc>())
+}
+#[inline]
+pub unsafe fn vkf_rotary(context: *mut vkf_context, desc: *const vkf_rotary_desc) -> vkf_status {
+    vkf_rotary_sized(context, desc, ::std::mem::size_of::<vkf_rotary_desc>())
 }
 #[inline]
 pub unsafe fn vkf_additive_scores(context: *mut vkf_context, desc: *const vkf_additive_scores_desc) -> vkf_status {
