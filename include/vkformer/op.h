@@ -37,7 +37,8 @@ typedef enum vkf_activation {
 typedef struct vkf_gemm_desc {
     vkf_tensor a;        // (batch, m, k), or (batch, k, m) with transpose_a; rank 2 means batch = 1
     vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries, and
-                         // may be in panels with transpose_b; q8 and q4: only in panels, and without transpose_a
+                         // may be in panels with transpose_b; q8 and q4: only with transpose_b and without
+                         // transpose_a, see vkf_quantize_weight()
     vkf_tensor c;        // optional, (batch, m, n); never read when beta is 0; may be the same tensor as out
     vkf_tensor bias;     // optional, (n), of b's type; f32, f16 or bf16 where b is q8 or q4
     vkf_tensor residual; // optional, (batch, m, n); with it, c and an activation exclude each other
@@ -59,6 +60,14 @@ VKF_API vkf_layout vkf_context_get_preferred_layout(const vkf_context *context, 
 // and destroys it with vkf_tensor_destroy(). `name`, for messages and debuggers, may be NULL.
 VKF_API VKF_MUST_CHECK vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name,
                                                   vkf_tensor *out_packed);
+
+// Rounds a weight (n, k) of f32, f16 or bf16 in rows to blocks of VKF_DTYPE_Q8 or VKF_DTYPE_Q4, for vkf_gemm_desc.b
+// with transpose_b, or for a layer; k is a multiple of 32. The host rounds, as vkf_f32_to_blocks() does, so that the
+// weight makes the way to the host and back. What is no finite number is refused (INVALID_ARGUMENT). Blocks that are on
+// the host already need no more than vkf_tensor_create() and vkf_tensor_write(); vkf_tensor_read() and
+// vkf_blocks_to_f32() give the values back. The caller owns the result; `name` may be NULL.
+VKF_API VKF_MUST_CHECK vkf_status vkf_quantize_weight(vkf_context *context, const vkf_tensor *weight, vkf_dtype dtype,
+                                                      const char *name, vkf_tensor *out_quantized);
 
 typedef enum vkf_mask_kind {
     VKF_MASK_NONE = 0,

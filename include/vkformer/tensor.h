@@ -15,9 +15,12 @@ typedef enum vkf_dtype {
     VKF_DTYPE_I32 = 2,
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
     VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; with f32 activations
-    // Weights of matrix products in blocks of 32 elements that follow each other along k; only in panels.
-    VKF_DTYPE_Q8 = 5, // a half as scale, 32 signed bytes: scale * q
-    VKF_DTYPE_Q4 = 6, // a half as scale whose lowest four bits are the zero, 32 nibbles: scale * (q - zero)
+    // Weights of matrix products in blocks of 32 elements that follow each other along k; on the device only in panels.
+    // On the host a row is its blocks one after the other, and a block its scale, a half whose lower byte comes first,
+    // and then its elements.
+    VKF_DTYPE_Q8 = 5, // scale * q: 32 signed bytes q, as in GGUF's Q8_0
+    VKF_DTYPE_Q4 = 6, // scale * (q - zero): 16 bytes, element 2j in the lower and 2j + 1 in the upper nibble of byte j.
+                      // The zero is the scale's lowest four bits, which count as 0 in the scale
     VKF_DTYPE_COUNT
 } vkf_dtype;
 
@@ -114,7 +117,7 @@ typedef enum vkf_layout {
 // address, and they always refuse a tensor of another living context. vkf_tensor_write() and its like get no context
 // and cannot tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a
 // multiple of the element size, or of 16 in panels. A tensor in blocks is a weight (n, k) in panels, with k a
-// multiple of 32: see vkf_gemm_desc.b.
+// multiple of 32: see vkf_gemm_desc.b and vkf_quantize_weight().
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;
@@ -131,20 +134,29 @@ VKF_API bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count);
 // are out of range.
 VKF_API bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes);
 
-// Creates a buffer just large enough for the shape and fills in *out_tensor, whose buffer the caller then owns.
-// `name` may be NULL. Statuses: as vkf_buffer_create().
+// Creates a buffer just large enough for the shape and fills in *out_tensor, whose buffer the caller then owns. A
+// tensor in blocks lies in panels, any other in rows. `name` may be NULL. Statuses: as vkf_buffer_create().
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank,
                                                     const uint32_t *shape, const char *name, vkf_tensor *out_tensor);
 // Destroys the tensor's buffer and clears the view.
 VKF_API void vkf_tensor_destroy(vkf_tensor *tensor);
 
-// Copy whole tensors in rows; `size_bytes` must equal the tensor's size.
+// Copy whole tensors in rows; `size_bytes` must equal the tensor's size. A tensor in blocks is written from and read
+// into rows of blocks, as vkf_dtype says: n * k / 32 blocks. Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY,
+// OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes);
 
 // IEEE half precision on the host: round to nearest even, NaN stays NaN, overflow becomes infinity.
 VKF_API void vkf_f32_to_f16(const float *values, uint16_t *out_halves, size_t count);
 VKF_API void vkf_f16_to_f32(const uint16_t *halves, float *out_values, size_t count);
+
+// Blocks on the host, 32 values each; `dtype` is VKF_DTYPE_Q8 or VKF_DTYPE_Q4, and nothing is done for another. Values
+// have to be finite, and become the nearest that their block can represent. The scale of q8 follows from the block's
+// largest magnitude; scale and zero of q4 from its range, or from 0.95 or 0.9 of that where the squared errors add up
+// to less. Beyond 127 (q8) or 7 (q4) times 65504 values are clamped.
+VKF_API void vkf_f32_to_blocks(vkf_dtype dtype, const float *values, void *out_blocks, size_t block_count);
+VKF_API void vkf_blocks_to_f32(vkf_dtype dtype, const void *blocks, float *out_values, size_t block_count);
 
 #ifdef __cplusplus
 }

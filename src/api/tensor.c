@@ -1,7 +1,8 @@
 // Public entry points of buffers and tensors.
 #include <vkformer/tensor.h>
 
-#include "base/size.h"
+#include "api/block_tensor.h"
+#include "base/elements.h"
 #include "base/sized.h"
 #include "kernel/context.h"
 #include "vk/external_memory.h"
@@ -95,13 +96,18 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
     if (status != VKF_OK)
         return status;
     vkf_tensor tensor = {.dtype = dtype, .rank = rank};
-    if (rank == 0 || rank > VKF_MAX_RANK || vkf_dtype_size(dtype) == 0)
+    if (rank == 0 || rank > VKF_MAX_RANK || vkf_dtype_block_bytes(dtype) == 0)
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tensor_create: rank %u, dtype %d", rank,
                          (int)dtype);
     for (uint32_t i = 0; i < rank; i++)
         tensor.shape[i] = shape[i];
     uint64_t size = 0;
-    if (!vkf_tensor_count(&tensor, &size) || !vkf__mul_u64(size, vkf_dtype_size(dtype), &size))
+    tensor.layout = vkf__is_blocks(dtype) ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
+    if (vkf__is_blocks(dtype) && (rank != 2 || shape[1] % vkf_dtype_block_elements(dtype) != 0))
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_tensor_create: a tensor of type %s is a weight (n, k), with k a multiple of 32",
+                         vkf_dtype_name(dtype));
+    if (!vkf_tensor_bytes(&tensor, &size))
         return vkf__fail(&context->host, VKF_ERROR_TOO_LARGE, "vkf_tensor_create: the shape overflows");
     status = vkf_buffer_create(context, size, name, &tensor.buffer);
     if (status == VKF_OK)
@@ -126,7 +132,9 @@ static vkf_status check_transfer(const vkf_tensor *tensor, uint64_t size_bytes, 
     vkf_status status = vkf__device_check_process(device, function);
     if (status != VKF_OK)
         return status;
-    if (tensor->layout != VKF_LAYOUT_ROWS || !vkf_tensor_bytes(tensor, &bytes) || bytes != size_bytes)
+    const bool blocks = vkf__is_block_tensor(tensor, &bytes);
+    const bool rows = tensor->layout == VKF_LAYOUT_ROWS && vkf_tensor_bytes(tensor, &bytes);
+    if ((!blocks && !rows) || bytes != size_bytes)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
                          "tensor transfer: the size given is not the tensor's, or it does not lie in rows");
     return VKF_OK;
@@ -135,11 +143,19 @@ static vkf_status check_transfer(const vkf_tensor *tensor, uint64_t size_bytes, 
 vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes)
 {
     vkf_status status = check_transfer(tensor, size_bytes, __func__);
-    return status != VKF_OK ? status : vkf_buffer_write(tensor->buffer, tensor->offset_bytes, data, size_bytes);
+    if (status != VKF_OK)
+        return status;
+    return vkf__is_blocks(tensor->dtype) && data
+               ? vkf__block_rows_write(tensor, 0, tensor->shape[0], data)
+               : vkf_buffer_write(tensor->buffer, tensor->offset_bytes, data, size_bytes);
 }
 
 vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes)
 {
     vkf_status status = check_transfer(tensor, size_bytes, __func__);
-    return status != VKF_OK ? status : vkf_buffer_read(tensor->buffer, tensor->offset_bytes, out_data, size_bytes);
+    if (status != VKF_OK)
+        return status;
+    return vkf__is_blocks(tensor->dtype) && out_data
+               ? vkf__block_rows_read(tensor, 0, tensor->shape[0], out_data)
+               : vkf_buffer_read(tensor->buffer, tensor->offset_bytes, out_data, size_bytes);
 }

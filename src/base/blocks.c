@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "base/parallel.h"
 
 #define LARGEST_HALF 65504.0f
+#define PART_BLOCKS 2048u // that a thread converts at once, a millisecond's work
 // Devices may read smaller halves as zeros.
 #define LEAST_NORMAL_HALF 0x1p-14f
 
@@ -155,6 +157,28 @@ void vkf__blocks_from_f32(vkf_dtype dtype, const float *values, size_t block_cou
     }
 }
 
+// Values that become blocks on several threads, a part of the blocks on each.
+typedef struct conversion {
+    vkf_dtype dtype;
+    const float *values;
+    uint8_t *blocks;
+    size_t count, part; // of blocks: all, and those of a part
+} conversion;
+
+static void convert_part(void *user, size_t index)
+{
+    const conversion *c = user;
+    const size_t first = index * c->part, left = c->count - first;
+    vkf__blocks_from_f32(c->dtype, c->values + first * VKF_BLOCK, left < c->part ? left : c->part,
+                         c->blocks + first * vkf_dtype_block_bytes(c->dtype));
+}
+
+void vkf__blocks_from_f32_on_threads(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks)
+{
+    conversion c = {dtype, values, out_blocks, block_count, PART_BLOCKS};
+    vkf__parallel_run(vkf__parallel_threads(), (block_count + PART_BLOCKS - 1) / PART_BLOCKS, convert_part, &c);
+}
+
 void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count, float *out_values)
 {
     assert(dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4);
@@ -167,20 +191,47 @@ void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count,
     }
 }
 
-void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel)
+// Moves the head and the words of one block from its row to its column of a tile, or back.
+static void move_block(size_t bytes, uint8_t *block, uint8_t *tile, uint32_t column, bool to_tile)
+{
+    const size_t head_bytes = VKF_BLOCK_HEAD_BYTES;
+    uint8_t *head = tile + column * head_bytes, *words = tile + VKF_BLOCK_PANEL * head_bytes;
+    memcpy(to_tile ? head : block, to_tile ? block : head, head_bytes);
+    for (size_t step = 0; step < (bytes - head_bytes) / 4; step++) {
+        uint8_t *word = words + (step * VKF_BLOCK_PANEL + column) * 4, *own = block + head_bytes + step * 4;
+        memcpy(to_tile ? word : own, to_tile ? own : word, 4);
+    }
+}
+
+static void move_rows(vkf_dtype dtype, uint8_t *rows, uint32_t row_count, uint32_t k, uint8_t *panel, bool to_panel)
 {
     assert((dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4) && k % VKF_BLOCK == 0 && row_count <= VKF_BLOCK_PANEL);
-    const size_t bytes = vkf_dtype_block_bytes(dtype), head_bytes = VKF_BLOCK_HEAD_BYTES;
-    uint32_t tiles = k / VKF_BLOCK;
-    memset(out_panel, 0, (size_t)tiles * VKF_BLOCK_PANEL * bytes);
-    for (uint32_t column = 0; column < row_count; column++) {
-        for (uint32_t tile = 0; tile < tiles; tile++) {
-            const uint8_t *block = (const uint8_t *)rows + ((size_t)column * tiles + tile) * bytes;
-            uint8_t *heads = (uint8_t *)out_panel + (size_t)tile * VKF_BLOCK_PANEL * bytes;
-            uint8_t *words = heads + VKF_BLOCK_PANEL * head_bytes;
-            memcpy(heads + column * head_bytes, block, head_bytes);
-            for (size_t step = 0; step < (bytes - head_bytes) / 4; step++)
-                memcpy(words + (step * VKF_BLOCK_PANEL + column) * 4, block + head_bytes + step * 4, 4);
-        }
-    }
+    const size_t bytes = vkf_dtype_block_bytes(dtype), tiles = k / VKF_BLOCK;
+    for (uint32_t column = 0; column < row_count; column++)
+        for (size_t tile = 0; tile < tiles; tile++)
+            move_block(bytes, rows + (column * tiles + tile) * bytes, panel + tile * VKF_BLOCK_PANEL * bytes, column,
+                       to_panel);
+}
+
+void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel)
+{
+    memset(out_panel, 0, (size_t)(k / VKF_BLOCK) * VKF_BLOCK_PANEL * vkf_dtype_block_bytes(dtype));
+    move_rows(dtype, (uint8_t *)rows, row_count, k, out_panel, true);
+}
+
+void vkf__blocks_from_panel(vkf_dtype dtype, const void *panel, uint32_t row_count, uint32_t k, void *out_rows)
+{
+    move_rows(dtype, out_rows, row_count, k, (uint8_t *)panel, false);
+}
+
+void vkf_f32_to_blocks(vkf_dtype dtype, const float *values, void *out_blocks, size_t block_count)
+{
+    if (vkf_dtype_block_elements(dtype) > 1 && values && out_blocks)
+        vkf__blocks_from_f32_on_threads(dtype, values, block_count, out_blocks);
+}
+
+void vkf_blocks_to_f32(vkf_dtype dtype, const void *blocks, float *out_values, size_t block_count)
+{
+    if (vkf_dtype_block_elements(dtype) > 1 && blocks && out_values)
+        vkf__blocks_to_f32(dtype, blocks, block_count, out_values);
 }

@@ -31,10 +31,13 @@ static inline double vkf__element_bytes(vkf_dtype dtype)
 // errors is less so: most values then have smaller steps, and the outermost are clamped. Values are finite; one beyond
 // 127 (q8) or 7 (q4) times 65504 is clamped to that.
 void vkf__blocks_from_f32(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks);
+void vkf__blocks_from_f32_on_threads(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks);
 void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count, float *out_values);
 
 // Lays up to VKF_BLOCK_PANEL rows of k elements out as one panel of k / 32 tiles, with zeros in place of missing rows.
 // k is a multiple of 32.
 void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel);
+// The rows of such a panel.
+void vkf__blocks_from_panel(vkf_dtype dtype, const void *panel, uint32_t row_count, uint32_t k, void *out_rows);
 
 #endif

@@ -73,7 +73,7 @@ static void test_other_operators_refuse_blocks(void **state)
         vkf_copy(context, &b->tensor, &out->tensor),
         vkf_pack_weight(context, &b->tensor, "packed", &packed),
         vkf_tensor_write(&b->tensor, out->values, 640),
-        vkf_tensor_create(context, VKF_DTYPE_Q4, 2, (const uint32_t[]){32, 32}, "rows", &packed),
+        vkf_quantize_weight(context, &b->tensor, VKF_DTYPE_Q8, "blocks", &packed),
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         assert_int_equal(refused[i], VKF_ERROR_INVALID_ARGUMENT);

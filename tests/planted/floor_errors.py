@@ -2,6 +2,12 @@
 from planted_error import Error
 
 ERRORS = (
+    Error("rows of blocks are read from the panels of the first rows", "src/api/block_tensor.c",
+          "m->tensor->offset_bytes + (m->first + begin) * bytes;", "m->tensor->offset_bytes + m->first * bytes;",
+          ("gpu.block_tensors.lavapipe.full",)),
+    Error("a weight's later rows are rounded over its first", "src/api/block_tensor.c",
+          "return vkf__block_rows_write(to, first, count, r->blocks);",
+          "return vkf__block_rows_write(to, 0, count, r->blocks);", ("gpu.block_tensors.lavapipe.full",)),
     # parts
     Error("what models call is left out with text", "tools/cmake/VkfParts.cmake",
           "set(vkf_text_sources text/*.c", "set(vkf_text_sources text/*.c model/family/config.c",

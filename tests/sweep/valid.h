@@ -88,6 +88,7 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
 #define VALID_STRUCTS(X) \
     X(vkf_tensor) X(vkf_gemm_desc) X(vkf_softmax_desc) X(vkf_sdpa_desc) X(vkf_layer_norm_desc) X(vkf_embed_desc) \
     X(vkf_additive_scores_desc) X(vkf_measure_fma_desc) X(vkf_attention_desc) X(vkf_feed_forward_desc) \
+    X(vkf_rotary_desc) \
     X(vkf_transformer_layer_desc) X(vkf_layer_sizes) X(vkf_wrapped_buffer_desc) X(vkf_imported_memory) \
     X(vkf_layer_submit_desc) X(vkf_session_submit_desc) X(vkf_context_desc) X(vkf_model_desc) X(vkf_session_desc) \
     X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) X(vkf_greedy_args) X(vkf_generate_args) \

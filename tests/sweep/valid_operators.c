@@ -34,7 +34,7 @@ vkf_tensor valid_vkf_tensor(const char *function, const char *parameter)
         return result ? out(1, 2, 2, 4) : in(1, 2, 2, 4);
     if (is(function, "vkf_argmax"))
         return result ? view(valid.out, VKF_DTYPE_I32, 2, 0, 0, 0) : in(2, 8, 0, 0);
-    if (is(function, "vkf_pack_weight"))
+    if (is(function, "vkf_pack_weight") || is(function, "vkf_quantize_weight"))
         return in(32, 32, 0, 0);
     return result ? out(64, 0, 0, 0) : in(64, 0, 0, 0);
 }

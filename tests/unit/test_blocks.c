@@ -194,6 +194,10 @@ static void test_panel_has_every_row(void **state)
         for (uint32_t k = 0; k < K; k++)
             assert_true(panel_value(type, panel, c, k) == (c < ROWS ? back[c * K + k] : 0));
     }
+    uint8_t again[sizeof blocks];
+    memset(again, 0xff, sizeof again);
+    vkf__blocks_from_panel(type->dtype, panel, ROWS, K, again);
+    assert_memory_equal(again, blocks, BLOCKS * vkf_dtype_block_bytes(type->dtype));
 }
 
 int main(void)

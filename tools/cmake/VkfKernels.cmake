@@ -16,7 +16,7 @@ foreach(group IN LISTS VKF_KERNELS)
 endforeach()
 
 # Kernels that operators of models alone use.
-set(vkf_models_kernels sample sample_parts top reorder pool rotary gate)
+set(vkf_models_kernels sample sample_parts top reorder pool gate)
 
 # vkf_kernel_chosen(<out> <kernel> <source> <type>...): whether this build embeds a module.
 function(vkf_kernel_chosen out kernel source)

@@ -5,14 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "kernel/context.h"
 #include "model/load/weight_upload.h"
 
 // Elements that are converted at once, in whole panels.
 #define CHUNK_ELEMENTS (1u << 20)
 #define COLUMN_ELEMENTS 1024 // elements of a column that are read at once
-#define PART_BLOCKS 2048u    // that a thread converts at once, a millisecond's work
 
 bool vkf__fits_blocks(const vkf__weight_slot *slot)
 {
@@ -126,28 +124,6 @@ static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_
     return VKF_OK;
 }
 
-// Values that become blocks on several threads, a part of the blocks on each.
-typedef struct conversion {
-    vkf_dtype dtype;
-    const float *values;
-    uint8_t *blocks;
-    size_t count, part; // of blocks: all, and those of a part
-} conversion;
-
-static void convert_part(void *user, size_t index)
-{
-    const conversion *c = user;
-    const size_t first = index * c->part, left = c->count - first;
-    vkf__blocks_from_f32(c->dtype, c->values + first * VKF_BLOCK, left < c->part ? left : c->part,
-                         c->blocks + first * vkf_dtype_block_bytes(c->dtype));
-}
-
-static void convert(vkf_dtype dtype, const float *values, size_t count, uint8_t *out_blocks)
-{
-    conversion c = {.dtype = dtype, .values = values, .blocks = out_blocks, .count = count, .part = PART_BLOCKS};
-    vkf__parallel_run(vkf__parallel_threads(), (count + PART_BLOCKS - 1) / PART_BLOCKS, convert_part, &c);
-}
-
 vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count, float *values,
                                uint8_t *out_blocks)
 {
@@ -167,7 +143,7 @@ vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, 
             VKF_RETURN_IF_ERROR(read_rows(source, stored_row, run, values + i * cols));
     }
     if (!stored)
-        convert(source->dtype, values, count * cols / VKF_BLOCK, out_blocks);
+        vkf__blocks_from_f32_on_threads(source->dtype, values, count * cols / VKF_BLOCK, out_blocks);
     return VKF_OK;
 }
 

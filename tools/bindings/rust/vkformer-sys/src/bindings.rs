@@ -827,6 +827,22 @@ extern "C" {
     pub fn vkf_f16_to_f32(halves: *const u16, out_values: *mut f32, count: usize);
 }
 extern "C" {
+    pub fn vkf_f32_to_blocks(
+        dtype: vkf_dtype,
+        values: *const f32,
+        out_blocks: *mut ::std::os::raw::c_void,
+        block_count: usize,
+    );
+}
+extern "C" {
+    pub fn vkf_blocks_to_f32(
+        dtype: vkf_dtype,
+        blocks: *const ::std::os::raw::c_void,
+        out_values: *mut f32,
+        block_count: usize,
+    );
+}
+extern "C" {
     pub fn vkf_buffer_export_sized(
         buffer: *mut vkf_buffer,
         out_memory: *mut vkf_exported_memory,
@@ -925,6 +941,15 @@ extern "C" {
         weight: *const vkf_tensor,
         name: *const ::std::os::raw::c_char,
         out_packed: *mut vkf_tensor,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_quantize_weight(
+        context: *mut vkf_context,
+        weight: *const vkf_tensor,
+        dtype: vkf_dtype,
+        name: *const ::std::os::raw::c_char,
+        out_quantized: *mut vkf_tensor,
     ) -> vkf_status;
 }
 impl vkf_mask_kind {
