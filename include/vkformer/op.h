@@ -93,7 +93,8 @@ typedef enum vkf_fully_masked {
     VKF_FULLY_MASKED_COUNT
 } vkf_fully_masked;
 
-// out = softmax(scale * x + masks) over the last dimension. out may be x itself.
+// out = softmax(masks(cap(scale * x))) over the last dimension, or its logarithm. out may be x itself. vkf_sdpa_desc
+// says what slopes, sinks, soft_cap and window_right are.
 typedef struct vkf_softmax_desc {
     vkf_tensor x;   // (B, H, L, S); lower ranks are read as if leading dimensions were 1
     vkf_tensor out; // the same shape and type
@@ -105,12 +106,22 @@ typedef struct vkf_softmax_desc {
     vkf_causal causal;
     uint32_t window; // sliding window: a query sees the last `window` keys up to its own position; 0 = unlimited
     vkf_fully_masked fully_masked;
+    bool logarithm;        // torch.nn.functional.log_softmax: -inf where a key is masked
+    uint32_t window_right; // 0: none
+    float soft_cap;        // 0: none
+    vkf_tensor slopes;     // optional, (H) f32
+    vkf_tensor sinks;      // optional, (H) f32
 } vkf_softmax_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
 
-// torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head. Wherever the
-// device has a kernel for the sizes, no matrix of scores is kept in memory. Query head h reads key head h / (H / Hkv):
-// grouped heads, as with enable_gqa.
+// torch.nn.functional.scaled_dot_product_attention: out = softmax(masks(cap(scale * q k^T))) v for every head. Wherever
+// the device has a kernel for the sizes, no matrix of scores is kept in memory, whatever becomes of scores. Query head h
+// reads key head h / (H / Hkv): grouped heads, as with enable_gqa.
+//
+// Slopes are those of ALiBi (Press et al. 2022): the score of a key at the distance d from the query's own position, on
+// either side, is lowered by slopes[h] * d. With an additive mask they multiply that instead (ggml's max_bias, whose
+// masks hold -d); its -inf masks whatever the slope. A sink (gpt-oss) is a score more in the softmax of every row of
+// its head, whose weight goes nowhere: a row in which every key is masked is 0 then, whatever fully_masked says.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D)
     vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H
@@ -124,6 +135,12 @@ typedef struct vkf_sdpa_desc {
     vkf_causal causal;
     uint32_t window; // as in vkf_softmax_desc
     vkf_fully_masked fully_masked;
+    // Keys after its own position that a query sees, too, where `causal` or `window` would end there; without these, of
+    // all keys no later ones. 0: none. The own position is i, and i + (S - L) with BOTTOM_RIGHT.
+    uint32_t window_right;
+    float soft_cap;    // cap(s) = soft_cap * tanh(s / soft_cap) (Gemma 2); 0: cap(s) = s
+    vkf_tensor slopes; // optional, (H) f32
+    vkf_tensor sinks;  // optional, (H) f32
 } vkf_sdpa_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
 

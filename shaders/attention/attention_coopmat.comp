@@ -47,6 +47,7 @@ layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_FRAGMENT_M) const uint FRAGMENT_M = 16;
@@ -118,9 +119,11 @@ void start_rows(work w)
     [[unroll]] for (uint i = 0; i < FRAGMENTS_M * VALUE_FRAGMENTS; ++i)
         sums[i] = SUM_MATRIX(0.0);
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        views[o] = view_row(w, subgroup_row(w) + lane_row(o)).mask;
-        maximum[o] = LOWEST;
-        total[o] = 0.0;
+        row_view view = view_row(w, subgroup_row(w) + lane_row(o));
+        views[o] = view.mask;
+        vec2 begun = start_softmax(view.h, w.split == 0);
+        maximum[o] = begun.x;
+        total[o] = lane_part() == 0 ? begun.y : 0.0;
     }
     if (gl_LocalInvocationID.x == 0)
         rescaled_step = 0;
@@ -160,6 +163,8 @@ float read_scores(uint o, uint line, uint from, key_range range, bool checked, o
     float highest = LOWEST;
     [[unroll]] for (uint unit = 0; unit < PART_UNITS; ++unit) {
         vec4 four = uintBitsToFloat(pool[line + from + unit]) * p.scale;
+        [[unroll]] for (uint c = 0; c < 4; ++c)
+            four[c] = cap_score(four[c]);
         if (checked) {
             [[unroll]] for (uint c = 0; c < 4; ++c) {
                 uint key = range.first + (from + unit) * 4 + c;

@@ -12,7 +12,7 @@
 // Rows of a would be transposed through all lanes.
 //
 // Scores are in units of ln 2, so that a weight is a power of two of a difference. With a mask that is added they are
-// as they are, because the lowest number has no place in those units. A weight is 0 where the score is MASKED, even in
+// as they are, because the lowest number has no place in those units, and so are those of any SCORE_FORM. A weight is 0 where the score is MASKED, even in
 // a row that has seen no key. NaN or +inf makes a weight NaN, and with it the row.
 //
 // A subgroup rescales its sums only in steps where the maximum of some row rises by more than RISE over the score that
@@ -51,6 +51,7 @@ layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_FRAGMENT_M) const uint FRAGMENT_M = 16;
@@ -68,7 +69,8 @@ const uint ROW_FRAGMENTS = ROWS / FRAGMENT_N;
 const uint KEY_FRAGMENTS = KEYS / FRAGMENT_M;
 
 const float LOG2_E = 1.4426950408889634;
-const bool ADDED = MASK_KIND == VKF_SHADER_MASK_ADDITIVE || KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE;
+const bool ADDED = MASK_KIND == VKF_SHADER_MASK_ADDITIVE || KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE ||
+                   SCORE_FORM != 0;
 #define SCORE_UNIT (ADDED ? 1.0 : LOG2_E) // what a score is multiplied by
 #define POWER_UNIT (ADDED ? LOG2_E : 1.0) // what a difference is then multiplied by
 #define RISE (ADDED ? 5.0 : 5.0 * LOG2_E)
@@ -97,6 +99,22 @@ void load_queries()
     }
 }
 
+float begun_maximum(const in uint i, const in uint row, const in float unused, const in uint first_row)
+{
+    return start_softmax(view_row(own, first_row + row).h, own.split == 0).x;
+}
+
+// In one element of a column, as the others are added to it.
+float begun_total(const in uint i, const in uint row, const in float unused, const in uint first_row)
+{
+    return start_softmax(view_row(own, first_row + row).h, own.split == 0 && i == 0).y;
+}
+
+float capped_score(const in uint key, const in uint row, const in float score)
+{
+    return cap_score(score);
+}
+
 void start_rows()
 {
     [[unroll]] for (uint i = 0; i < ROW_FRAGMENTS * VALUE_FRAGMENTS; ++i)
@@ -104,6 +122,11 @@ void start_rows()
     [[unroll]] for (uint i = 0; i < ROW_FRAGMENTS; ++i) {
         maximum[i] = SUM_MATRIX(LOWEST);
         total[i] = SUM_MATRIX(0.0);
+        if (SUNK) {
+            uint first_row = subgroup_row(own) + i * FRAGMENT_N;
+            coopMatPerElementNV(maximum[i], maximum[i], begun_maximum, first_row);
+            coopMatPerElementNV(total[i], total[i], begun_total, first_row);
+        }
     }
 }
 
@@ -123,6 +146,10 @@ void score_keys(float scale)
     }
     [[unroll]] for (uint f = 0; f < ROW_FRAGMENTS * KEY_FRAGMENTS; ++f)
         scores[f] *= scale;
+    [[unroll]] for (uint f = 0; f < ROW_FRAGMENTS * KEY_FRAGMENTS; ++f) {
+        if (CAPPED)
+            coopMatPerElementNV(scores[f], scores[f], capped_score);
+    }
 }
 
 // A score under the masks, in their unit; it stands at this place of a fragment that begins with that key and row.

@@ -38,6 +38,7 @@ layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 layout(constant_id = VKF_ATTENTION_DECODE_SPEC_ROWS) const uint ROWS = 4;
@@ -45,7 +46,8 @@ layout(constant_id = VKF_ATTENTION_DECODE_SPEC_FRESH) const uint FRESH = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, table_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
+    uint table_offset;
 #ifdef ATTENTION_DECODE_JOINED
     uint part_offset, counter_offset;
 #endif
@@ -81,6 +83,8 @@ void part_store(uint i, float value)
 #define PART_STORE out_store
 #endif
 
+#define SLOPES_BINDING VKF_ATTENTION_BINDING_SLOPES
+#define SINKS_BINDING VKF_ATTENTION_BINDING_SINKS
 #include "include/mask.glsl"
 
 const uint VECTOR = VECTOR_ELEMENTS(TYPE_KV);
@@ -151,8 +155,9 @@ void start(work w)
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
         row_view view = view_row(w, w.first_row + r);
         uint first = w.b * p.q_batch + view.l * p.q_row + view.h * p.q_head;
-        maximum[r] = LOWEST;
-        total[r] = 0.0;
+        vec2 begun = start_softmax(view.h, w.split == 0 && slot() == 0);
+        maximum[r] = begun.x;
+        total[r] = begun.y;
         [[unroll]] for (uint i = 0; i < LANE_QUADS; ++i) {
             uint col = ((i / VECTOR_QUADS * LANES + lane()) * VECTOR_QUADS + i % VECTOR_QUADS) * 4;
             vec4 value = load_query(first, ALL_LANES ? col : min(col, HEAD_DIM - 4), view.l);
@@ -218,14 +223,14 @@ void score_keys()
         }
     }
     [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i)
-        scores[i] = add_lanes(scores[i]) * p.scale;
+        scores[i] = cap_score(add_lanes(scores[i]) * p.scale);
 }
 
-// Whether columns that the workgroup visits may be hidden from a row. Of a single query the walk visits no others.
+// Whether masks change scores of columns that the workgroup visits. Of a single query the walk visits no hidden ones.
 bool has_masks()
 {
     bool lengths = KEY_MASK_KIND == VKF_SHADER_MASK_NONE || KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS;
-    return MASK_KIND != VKF_SHADER_MASK_NONE || !lengths || p.q_len > 1;
+    return MASK_KIND != VKF_SHADER_MASK_NONE || !lengths || SLOPED || p.q_len > 1;
 }
 
 void mask_scores(work w, uint first, uint end, bool masked)

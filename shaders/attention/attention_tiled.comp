@@ -35,12 +35,13 @@ layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
 };
 
 READ_QUADS(TYPE_Q, VKF_ATTENTION_BINDING_Q, q)
@@ -50,6 +51,8 @@ WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 
+#define SLOPES_BINDING VKF_ATTENTION_BINDING_SLOPES
+#define SINKS_BINDING VKF_ATTENTION_BINDING_SINKS
 #include "include/mask.glsl"
 
 const uint ROWS = QUERIES * LOCAL_SIZE / LANES;
@@ -111,8 +114,9 @@ void start(work w)
     k_source = view_source(k_offset, w.b * p.k_batch + w.kv_head * p.k_head, p.k_row, HEAD_DIM);
     v_source = view_source(v_offset, w.b * p.v_batch + w.kv_head * p.v_head, p.v_row, V_HEAD_DIM);
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
-        maximum[r] = LOWEST;
-        total[r] = 0.0;
+        vec2 begun = start_softmax(view_row(w, w.first_row + local_row(r)).h, w.split == 0);
+        maximum[r] = begun.x;
+        total[r] = lane() == 0 ? begun.y : 0.0;
     }
     [[unroll]] for (uint i = 0; i < QUERIES * LANE_QUADS; ++i)
         sums[i] = vec4(0.0);
@@ -194,7 +198,7 @@ void mask_scores(work w, uint first, uint end, bool masked)
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
         [[unroll]] for (uint j = 0; j < LANE_KEYS; ++j) {
             uint key = first + lane() + LANES * j;
-            float score = scores[r * LANE_KEYS + j] * p.scale;
+            float score = cap_score(scores[r * LANE_KEYS + j] * p.scale);
             if (masked)
                 score = mask_score(view_row(w, w.first_row + local_row(r)).mask, clamp_key(key, end), score);
             scores[r * LANE_KEYS + j] = key < end ? score : MASKED;

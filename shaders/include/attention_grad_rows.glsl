@@ -3,6 +3,8 @@
 #ifndef VKF_ATTENTION_GRAD_ROWS_GLSL
 #define VKF_ATTENTION_GRAD_ROWS_GLSL
 
+#define SLOPES_BINDING VKF_ATTENTION_GRAD_BINDING_SLOPES
+#define SINKS_BINDING VKF_ATTENTION_GRAD_BINDING_SINKS
 #include "mask.glsl"
 
 struct work {
@@ -44,11 +46,17 @@ bool is_packed(work w)
     return key_head_of(w) - p.first_key_head < p.key_heads;
 }
 
-mask_view view_query(work w, uint row)
+// The head of a row of queries.
+uint head_of(work w, uint row)
 {
     uint group = p.heads / p.kv_heads;
+    return w.kv_head * group + row % group;
+}
+
+mask_view view_query(work w, uint row)
+{
     row = min(row, query_count() - 1);
-    return view_mask(w.b, w.kv_head * group + row % group, row / group);
+    return view_mask(w.b, head_of(w, row), row / (p.heads / p.kv_heads));
 }
 
 // The rows of queries that may see one of these keys, from the causal mask, the window and the length of the batch

@@ -11,7 +11,7 @@
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
 };
 
 READ_WIDE(VKF_ATTENTION_BINDING_Q, q)
@@ -21,6 +21,8 @@ WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 
+#define SLOPES_BINDING VKF_ATTENTION_BINDING_SLOPES
+#define SINKS_BINDING VKF_ATTENTION_BINDING_SINKS
 #include "mask.glsl"
 #define BLOCK_ROWS (ROWS * SUBGROUPS)
 #include "attention_work.glsl"
@@ -151,7 +153,7 @@ void keep_values()
     }
 }
 
-// Whether some row of the workgroup may not see some key of a step.
+// Whether masks may change the score of some key of a step for some row of the workgroup.
 bool needs_check(mask_view first_row, mask_view last_row, key_range range)
 {
     bool checked = range.first + KEYS > range.end;
@@ -160,6 +162,8 @@ bool needs_check(mask_view first_row, mask_view last_row, key_range range)
     if (MASK_KIND != VKF_SHADER_MASK_NONE)
         checked = true;
     if (KEY_MASK_KIND != VKF_SHADER_MASK_NONE && KEY_MASK_KIND != VKF_SHADER_MASK_LENGTHS)
+        checked = true;
+    if (SLOPED)
         checked = true;
     if (CAUSAL != 0)
         checked = checked || int(range.first + KEYS - 1) > first_row.position;

@@ -1,7 +1,9 @@
 // Masks of attention scores, for every kernel that applies them. The including kernel has declared
-//   - constants MASK_KIND, KEY_MASK_KIND, CAUSAL and WINDOW (values in shared/types.h),
-//   - p, whose struct has mask_cols, mask_batch, mask_head, mask_row, key_mask_batch, causal_offset and window,
-//   - READ(bytes, .., mask) and READ(bytes, .., key_mask).
+//   - constants MASK_KIND, KEY_MASK_KIND, CAUSAL, WINDOW and SCORE_FORM (values in shared/types.h),
+//   - p, whose struct has mask_cols, mask_batch, mask_head, mask_row, key_mask_batch, causal_offset, window,
+//     distance_offset and soft_cap,
+//   - READ(bytes, .., mask) and READ(bytes, .., key_mask),
+//   - SLOPES_BINDING and SINKS_BINDING, of texel buffers whose offsets are slopes_offset and sinks_offset.
 //
 // A masked score is MASKED, -inf, as an added mask may make it. Every finite score is a value, the lowest number, too.
 // A running maximum starts at that number, LOWEST, so that no difference of scores is inf - inf. NaN or +inf anywhere
@@ -14,12 +16,21 @@
 const float LOWEST = -3.402823466e38;
 #define MASKED uintBitsToFloat(0xff800000u)
 
+const bool CAPPED = (SCORE_FORM & VKF_SHADER_SCORE_CAPPED) != 0;
+const bool SLOPED = (SCORE_FORM & VKF_SHADER_SCORE_SLOPED) != 0;
+const bool SUNK = (SCORE_FORM & VKF_SHADER_SCORE_SUNK) != 0;
+
+layout(set = 0, binding = SLOPES_BINDING) uniform textureBuffer slopes_texels;
+layout(set = 0, binding = SINKS_BINDING) uniform textureBuffer sinks_texels;
+
 // Where the masks of one row (one query of one head) lie.
 struct mask_view {
     uint mask;     // of the row in mask
     uint key_mask; // of the batch entry in key_mask
     int key_count; // keys of the batch entry
     int position;  // last key under the causal mask
+    int origin;    // key at the distance 0
+    float slope;   // of the head
 };
 
 mask_view view_mask(uint b, uint h, uint l)
@@ -31,6 +42,10 @@ mask_view view_mask(uint b, uint h, uint l)
     if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
         view.key_count = key_mask_load_i32(view.key_mask);
     view.position = int(l) + p.causal_offset;
+    view.origin = int(l) + p.distance_offset;
+    view.slope = 1.0;
+    if (SLOPED)
+        view.slope = texelFetch(slopes_texels, int(slopes_offset + h)).x;
     return view;
 }
 
@@ -54,13 +69,40 @@ bool is_visible(mask_view view, uint col)
     return visible;
 }
 
+// By bits, because a compiler may assume that there are no infinities.
+bool is_masked(float score)
+{
+    return floatBitsToUint(score) == 0xff800000u;
+}
+
+// A scaled score on its way to the masks.
+float cap_score(float score)
+{
+    return CAPPED ? p.soft_cap * tanh_accurate(score / p.soft_cap) : score;
+}
+
+// What cap_score() multiplies the gradient of its argument by, from its result.
+float cap_slope(float capped)
+{
+    float share = capped / p.soft_cap;
+    return CAPPED ? 1.0 - share * share : 1.0;
+}
+
+// What is added to the score of a column for its query: -inf masks it whatever the slope.
+float added_by_query(mask_view view, uint col)
+{
+    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE) {
+        float added = mask_load_f32(view.mask + col);
+        return SLOPED && !is_masked(added) ? view.slope * added : added;
+    }
+    return SLOPED ? -view.slope * abs(float(int(col) - view.origin)) : 0.0;
+}
+
 // The score of a column below mask_cols under the masks; MASKED where it is masked. The masks that are added are added
 // to each other first, as PyTorch does: two of the lowest number are -inf together.
 float mask_score(mask_view view, uint col, float score)
 {
-    float added = 0.0;
-    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
-        added = mask_load_f32(view.mask + col);
+    float added = added_by_query(view, col);
     if (KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
         added += key_mask_load_f32(view.key_mask + col);
     return is_visible(view, col) ? score + added : MASKED;
@@ -83,18 +125,22 @@ uvec2 visible_columns(mask_view first, mask_view last)
     return uvec2(min(begin, end), end);
 }
 
-// By bits, because a compiler may assume that there are no infinities.
-bool is_masked(float score)
-{
-    return floatBitsToUint(score) == 0xff800000u;
-}
-
 // exp(score - maximum), 0 for a masked score, NaN for one that is NaN or +inf.
 float weight(float score, float maximum)
 {
     if (is_nan(score) || floatBitsToUint(score) == 0x7f800000u)
         return nan_value();
     return is_masked(score) ? 0.0 : exp(score - maximum);
+}
+
+// The maximum and the total that the softmax of a row of head h begins with: those of its sink, if it has one here.
+vec2 start_softmax(uint h, bool here)
+{
+    if (!SUNK || !here)
+        return vec2(LOWEST, 0.0);
+    float sink = texelFetch(sinks_texels, int(sinks_offset + h)).x;
+    float maximum = sink > LOWEST ? sink : LOWEST;
+    return vec2(maximum, weight(sink, maximum));
 }
 
 #endif

@@ -17,16 +17,22 @@ layout(constant_id = VKF_SOFTMAX_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_LOGARITHM) const uint LOGARITHM = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_softmax_params p; };
-layout(push_constant) uniform offsets_block { uint x_offset, out_offset, mask_offset, key_mask_offset; };
+layout(push_constant) uniform offsets_block {
+    uint x_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
+};
 
 READ(TYPE_X, VKF_SOFTMAX_BINDING_X, x)
 WRITE(TYPE_OUT, VKF_SOFTMAX_BINDING_OUT, out)
 READ(bytes, VKF_SOFTMAX_BINDING_MASK, mask)
 READ(bytes, VKF_SOFTMAX_BINDING_KEY_MASK, key_mask)
 
+#define SLOPES_BINDING VKF_SOFTMAX_BINDING_SLOPES
+#define SINKS_BINDING VKF_SOFTMAX_BINDING_SINKS
 #include "include/mask.glsl"
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
@@ -40,6 +46,7 @@ uint lanes;
 
 struct row_view {
     uint first; // of the row in x and out
+    uint h;
     mask_view mask;
 };
 
@@ -48,13 +55,13 @@ row_view view_row(uint row)
     uint l = row % p.q_len;
     uint h = row / p.q_len % p.heads;
     uint b = row / p.q_len / p.heads;
-    return row_view(row * k_len, view_mask(b, h, l));
+    return row_view(row * k_len, h, view_mask(b, h, l));
 }
 
 // The scaled and masked score; MASKED where the column is masked or outside the row.
 float load_score(row_view view, uint col)
 {
-    float score = scale * x_load(view.first + min(col, k_len - 1));
+    float score = cap_score(scale * x_load(view.first + min(col, k_len - 1)));
     if (col < mask_cols)
         score = mask_score(view.mask, col, score);
     return col < k_len ? score : MASKED;
@@ -63,8 +70,9 @@ float load_score(row_view view, uint col)
 // A NaN score compares false and leaves the maximum alone.
 vec2 scan_row(row_view view)
 {
-    float maximum = LOWEST;
-    float sum = 0.0;
+    vec2 begun = start_softmax(view.h, lane == 0);
+    float maximum = begun.x;
+    float sum = begun.y;
     for (uint first = lane; first < k_len; first += UNROLL * lanes) {
         float scores[UNROLL];
         float previous = maximum;
@@ -118,13 +126,21 @@ void fill_row(row_view view, float value)
     }
 }
 
-void write_row(row_view view, float maximum, float factor)
+// `norm` is one over the sum of the row's weights, or its logarithm where that is wanted.
+float share_of(float score, float maximum, float norm)
+{
+    if (LOGARITHM != 0)
+        return is_masked(score) ? MASKED : (score - maximum) - norm;
+    return weight(score, maximum) * norm;
+}
+
+void write_row(row_view view, float maximum, float norm)
 {
     for (uint first = lane; first < k_len; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
             if (col < k_len)
-                out_store(view.first + col, weight(load_score(view, col), maximum) * factor);
+                out_store(view.first + col, share_of(load_score(view, col), maximum, norm));
         }
     }
 }
@@ -133,6 +149,8 @@ float fully_masked_value()
 {
     if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN)
         return nan_value();
+    if (LOGARITHM != 0)
+        return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ? -log(float(k_len)) : MASKED;
     return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / float(k_len) : 0.0;
 }
 
@@ -143,7 +161,7 @@ void normalise_row(uint row)
     if (is_nan(whole.y))
         fill_row(view, nan_value());
     else if (whole.y > 0.0)
-        write_row(view, whole.x, 1.0 / whole.y);
+        write_row(view, whole.x, LOGARITHM != 0 ? log(whole.y) : 1.0 / whole.y);
     else
         fill_row(view, fully_masked_value());
 }

@@ -1,5 +1,5 @@
-// out = softmax(scale * query key^T + masks) value without a matrix of scores: the softmax runs along with the sums.
-// Masks and fully masked rows are as in softmax.h.
+// out = softmax(masks(cap(scale * query key^T))) value without a matrix of scores: the softmax runs along with the sums.
+// Masks, what else becomes of scores, and fully masked rows are as in softmax.h. A sink is in the first split.
 //
 // Query head h reads key and value head h / (heads / kv_heads). Rows are queries of the heads that share a key head:
 // row r of key head g is query r / (heads / kv_heads) of head g * (heads / kv_heads) + r % (heads / kv_heads).
@@ -24,9 +24,11 @@
 #define VKF_ATTENTION_BINDING_OUT 4
 #define VKF_ATTENTION_BINDING_MASK 5     // bytes for the boolean kinds, f32 for the additive one
 #define VKF_ATTENTION_BINDING_KEY_MASK 6 // the same, or i32 lengths
-#define VKF_ATTENTION_BINDING_TABLE 7    // with FRESH: VKF_ROTARY_BINDING_TABLE
-#define VKF_ATTENTION_BINDING_PARTS 8    // of attention_decode_joined
-#define VKF_ATTENTION_BINDING_COUNTERS 9
+#define VKF_ATTENTION_BINDING_SLOPES 7   // (heads) f32, a texel buffer
+#define VKF_ATTENTION_BINDING_SINKS 8    // the same
+#define VKF_ATTENTION_BINDING_TABLE 9    // with FRESH: VKF_ROTARY_BINDING_TABLE
+#define VKF_ATTENTION_BINDING_PARTS 10   // of attention_decode_joined
+#define VKF_ATTENTION_BINDING_COUNTERS 11
 
 #define VKF_ATTENTION_SPEC_QUERIES 1     // rows per invocation
 #define VKF_ATTENTION_SPEC_KEYS 2        // keys per step of the running softmax
@@ -40,12 +42,13 @@
 #define VKF_ATTENTION_SPEC_WINDOW 10
 #define VKF_ATTENTION_SPEC_FULLY_MASKED 11
 #define VKF_ATTENTION_SPEC_PARTIAL 12
-#define VKF_ATTENTION_SPEC_COUNT 13
-#define VKF_ATTENTION_SPEC_TEXEL_WIDTH 13 // with SOURCE_TEXEL: elements per texel, 4 or 1
-#define VKF_ATTENTION_TEXEL_SPEC_COUNT 14
-#define VKF_ATTENTION_DECODE_SPEC_ROWS 13  // of attention_decode: rows of a workgroup
-#define VKF_ATTENTION_DECODE_SPEC_FRESH 14 // the most fresh keys that a run has; 0: none
-#define VKF_ATTENTION_DECODE_SPEC_COUNT 15
+#define VKF_ATTENTION_SPEC_SCORE_FORM 13 // VKF_SHADER_SCORE_*
+#define VKF_ATTENTION_SPEC_COUNT 14
+#define VKF_ATTENTION_SPEC_TEXEL_WIDTH 14 // with SOURCE_TEXEL: elements per texel, 4 or 1
+#define VKF_ATTENTION_TEXEL_SPEC_COUNT 15
+#define VKF_ATTENTION_DECODE_SPEC_ROWS 14  // of attention_decode: rows of a workgroup
+#define VKF_ATTENTION_DECODE_SPEC_FRESH 15 // the most fresh keys that a run has; 0: none
+#define VKF_ATTENTION_DECODE_SPEC_COUNT 16
 #define VKF_ATTENTION_DECODE_MAX_ROWS 8
 
 // All strides in elements.
@@ -75,6 +78,8 @@ struct vkf_attention_params {
     vkf_u32 key_mask_batch;
     vkf_i32 causal_offset;
     vkf_u32 window;
+    vkf_i32 distance_offset;
+    vkf_f32 soft_cap;
     vkf_f32 scale;
     // With FRESH:
     vkf_u32 k_fresh; // elements from a position's queries to its keys
@@ -83,7 +88,7 @@ struct vkf_attention_params {
     vkf_u32 first_position;
     vkf_u32 rotary_dim; // a multiple of 8
 };
-VKF_SHARED_SIZE(vkf_attention_params, 31)
+VKF_SHARED_SIZE(vkf_attention_params, 33)
 
 #define VKF_ATTENTION_REDUCE_BINDING_PARTIAL 1
 #define VKF_ATTENTION_REDUCE_BINDING_OUT 2

@@ -33,7 +33,9 @@
 #define VKF_ATTENTION_GRAD_BINDING_OUT 2
 #define VKF_ATTENTION_GRAD_BINDING_MASK 3
 #define VKF_ATTENTION_GRAD_BINDING_KEY_MASK 4
-#define VKF_ATTENTION_GRAD_BINDING_VALUE_OUT 5 // of attention_grad_pair
+#define VKF_ATTENTION_GRAD_BINDING_SLOPES 5    // (heads) f32, a texel buffer
+#define VKF_ATTENTION_GRAD_BINDING_SINKS 6     // the same
+#define VKF_ATTENTION_GRAD_BINDING_VALUE_OUT 7 // of attention_grad_pair
 
 #define VKF_ATTENTION_GRAD_SPEC_EACH 1  // own rows per invocation
 #define VKF_ATTENTION_GRAD_SPEC_STEP 2  // other rows per step
@@ -47,7 +49,8 @@
 #define VKF_ATTENTION_GRAD_SPEC_WINDOW 10
 #define VKF_ATTENTION_GRAD_SPEC_GIVES 11
 #define VKF_ATTENTION_GRAD_SPEC_DROPOUT 12
-#define VKF_ATTENTION_GRAD_SPEC_COUNT 13
+#define VKF_ATTENTION_GRAD_SPEC_SCORE_FORM 13 // VKF_SHADER_SCORE_*
+#define VKF_ATTENTION_GRAD_SPEC_COUNT 14
 
 // What a dispatch gives: of attention_train row stats, which go behind the rows, with or without the output, and of the
 // others gradients. The last one takes the binding VALUE_OUT, too.
@@ -90,6 +93,8 @@ struct vkf_attention_grad_params {
     vkf_u32 key_mask_batch;
     vkf_i32 causal_offset;
     vkf_u32 window;
+    vkf_i32 distance_offset;
+    vkf_f32 soft_cap;
     vkf_f32 scale;
     vkf_u32 fully_masked; // VKF_SHADER_FULLY_MASKED_*, of the output
     vkf_u32 threshold;    // with DROPOUT, as in dropout.h
@@ -99,7 +104,7 @@ struct vkf_attention_grad_params {
     vkf_u32 seed_high;
     vkf_f32 keep_scale;
 };
-VKF_SHARED_SIZE(vkf_attention_grad_params, 36)
+VKF_SHARED_SIZE(vkf_attention_grad_params, 38)
 
 #define VKF_ATTENTION_GRAD_PACK_BINDING_X 1
 #define VKF_ATTENTION_GRAD_PACK_BINDING_ROWS 2

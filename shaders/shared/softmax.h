@@ -1,5 +1,9 @@
-// out = softmax(scale * x + masks) over the last dimension of (batch, heads, q_len, k_len). A workgroup or a subgroup
-// takes a row. out may alias x.
+// out = softmax(masks(cap(scale * x))) over the last dimension of (batch, heads, q_len, k_len), or its logarithm. A
+// workgroup or a subgroup takes a row. out may alias x. With SCORE_FORM
+//   CAPPED   cap(s) = soft_cap * tanh(s / soft_cap), else s
+//   SLOPED   an additive mask is multiplied by the slope of its head; without one, |key - query - distance_offset|
+//            times the slope is taken from the score of each key under the masks
+//   SUNK     a row has one score more, the sink of its head, whose weight goes nowhere
 #ifndef VKF_SHARED_SOFTMAX_H
 #define VKF_SHARED_SOFTMAX_H
 
@@ -9,13 +13,17 @@
 #define VKF_SOFTMAX_BINDING_OUT 2
 #define VKF_SOFTMAX_BINDING_MASK 3     // bytes for the boolean kinds, f32 for the additive one
 #define VKF_SOFTMAX_BINDING_KEY_MASK 4 // the same, or i32 lengths
+#define VKF_SOFTMAX_BINDING_SLOPES 5   // (heads) f32, a texel buffer
+#define VKF_SOFTMAX_BINDING_SINKS 6    // the same
 
 #define VKF_SOFTMAX_SPEC_MASK_KIND 1
 #define VKF_SOFTMAX_SPEC_KEY_MASK_KIND 2
 #define VKF_SOFTMAX_SPEC_CAUSAL 3 // 1: key s is visible to query l when s <= l + causal_offset
 #define VKF_SOFTMAX_SPEC_WINDOW 4 // 1: and when s + window > l + causal_offset
 #define VKF_SOFTMAX_SPEC_FULLY_MASKED 5
-#define VKF_SOFTMAX_SPEC_COUNT 6
+#define VKF_SOFTMAX_SPEC_SCORE_FORM 6 // VKF_SHADER_SCORE_*
+#define VKF_SOFTMAX_SPEC_LOGARITHM 7
+#define VKF_SOFTMAX_SPEC_COUNT 8
 
 struct vkf_softmax_params {
     vkf_u32 heads;
@@ -29,8 +37,10 @@ struct vkf_softmax_params {
     vkf_u32 key_mask_batch;
     vkf_i32 causal_offset;
     vkf_u32 window;
+    vkf_i32 distance_offset;
+    vkf_f32 soft_cap;
     vkf_f32 scale;
 };
-VKF_SHARED_SIZE(vkf_softmax_params, 12)
+VKF_SHARED_SIZE(vkf_softmax_params, 14)
 
 #endif

@@ -34,6 +34,11 @@ typedef float vkf_f32;
 #define VKF_SHADER_MASK_ADDITIVE 3
 #define VKF_SHADER_MASK_LENGTHS 4
 
+// Bits of the constant that says what else becomes of scores: vkf_sdpa_desc has them as soft_cap, slopes and sinks.
+#define VKF_SHADER_SCORE_CAPPED 1
+#define VKF_SHADER_SCORE_SLOPED 2
+#define VKF_SHADER_SCORE_SUNK 4
+
 // Values of the fully-masked rule, equal to vkf_fully_masked.
 #define VKF_SHADER_FULLY_MASKED_ZERO 0
 #define VKF_SHADER_FULLY_MASKED_NAN 1

@@ -48,6 +48,7 @@ layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 
@@ -59,7 +60,7 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 #ifdef SOURCE_TEXEL
 layout(constant_id = VKF_ATTENTION_SPEC_TEXEL_WIDTH) const uint TEXEL_WIDTH = 4;
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
 };
 
 #define TEXEL_SOURCE(slot, name, count)                                                   \
@@ -90,7 +91,7 @@ TEXEL_SOURCE(VKF_ATTENTION_BINDING_V, v, V_HEAD_DIM)
     }
 #ifdef SOURCE_ADDRESS
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
     uvec2 k_address, v_address;
 };
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer words_f32 { float data[]; };
@@ -128,7 +129,7 @@ ADDRESS_SOURCE(TYPE_KV, k, HEAD_DIM)
 ADDRESS_SOURCE(TYPE_KV, v, V_HEAD_DIM)
 #else
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
 };
 #define ROW uint
 STORAGE_SOURCE(TYPE_Q, VKF_ATTENTION_BINDING_Q, q, HEAD_DIM)
@@ -141,6 +142,8 @@ WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 
+#define SLOPES_BINDING VKF_ATTENTION_BINDING_SLOPES
+#define SINKS_BINDING VKF_ATTENTION_BINDING_SINKS
 #include "include/mask.glsl"
 
 // What the workgroup works on. All its invocations have the same, except the split under SPLIT_LANES.
@@ -210,8 +213,9 @@ void load_queries(work w)
         }
         [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i)
             sums[r * V_HEAD_DIM + i] = 0.0;
-        maximum[r] = LOWEST;
-        total[r] = 0.0;
+        vec2 begun = start_softmax(rows[r].h, w.split == 0);
+        maximum[r] = begun.x;
+        total[r] = begun.y;
     }
 }
 
@@ -240,6 +244,8 @@ void score_keys(work w, uint first, uint end)
         if (FENCE != 0 && (i + 4) % FENCE == 0)
             memoryBarrierBuffer();
     }
+    [[unroll]] for (uint j = 0; j < QUERIES * KEYS; ++j)
+        scores[j] = cap_score(scores[j]);
 }
 
 void mask_scores(uint first, uint end, bool masked)

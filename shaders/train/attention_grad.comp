@@ -47,17 +47,20 @@ layout(constant_id = VKF_ATTENTION_GRAD_SPEC_MASK_KIND) const uint MASK_KIND = 0
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_DROPOUT) const uint DROPOUT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_params p; };
 #ifdef ATTENTION_GRAD_PAIR
 layout(push_constant) uniform offsets_block {
-    uint rows_offset, out_offset, mask_offset, key_mask_offset, value_out_offset;
+    uint rows_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset, value_out_offset;
 };
 READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, value_out)
 #else
-layout(push_constant) uniform offsets_block { uint rows_offset, out_offset, mask_offset, key_mask_offset; };
+layout(push_constant) uniform offsets_block {
+    uint rows_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
+};
 #endif
 
 READ_QUADS(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, rows)
@@ -69,8 +72,6 @@ WRITE(f32, VKF_ATTENTION_GRAD_BINDING_ROWS, stats_out)
 #endif
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, key_mask)
-
-#include "include/mask.glsl"
 
 // The first half of a row is the query or the key; the second is the gradient or the value.
 #ifdef ATTENTION_TRAIN
@@ -129,6 +130,7 @@ float maximum[EACH];
 float total[EACH]; // of the weights of this lane's keys, relative to maximum; in the end of all
 uint kept;         // a bit for each of the scores
 float bias_sums[GIVES_BIAS ? EACH * LANE_OTHERS : 1];
+float bends[CAPPED ? EACH * LANE_OTHERS : 1]; // of the capped scores
 vec4 first_sums[EACH * FIRST_LANE_QUADS];
 vec4 second_sums[EACH * SECOND_LANE_QUADS];
 
@@ -161,7 +163,9 @@ void start_output(work w)
         float before = p.slice > 0 ? rows_load(p.maxima_first + query_base + row) : LOWEST;
         float factor = p.slice > 0 ? rows_load(p.factors_first + query_base + row) : 0.0;
         float sum = is_nan(before) ? before : factor > 0.0 ? 1.0 / factor : 0.0;
-        maximum[r] = is_nan(before) ? LOWEST : before;
+        vec2 begun = start_softmax(head_of(w, row), p.slice == 0);
+        sum = p.slice == 0 ? begun.y : sum;
+        maximum[r] = is_nan(before) ? LOWEST : max(before, begun.x);
         total[r] = is_nan(before) || lane() == 0 ? sum : 0.0;
         uint first = first_element(w, row, p.out_batch, p.out_row, p.out_head);
         [[unroll]] for (uint i = 0; i < 4 * SECOND_LANE_QUADS; ++i) {
@@ -252,7 +256,9 @@ void mask_scores(work w, uint first, uint end)
         [[unroll]] for (uint r = 0; r < EACH; ++r) {
             uint own = w.first_own + local_row(r), row = OWNS_KEYS ? other : own;
             uint key = OWNS_KEYS ? min(own, p.k_len - 1) : min(other, end - 1);
-            float score = dots[r * LANE_OTHERS + j] * p.scale;
+            float score = cap_score(dots[r * LANE_OTHERS + j] * p.scale);
+            if (CAPPED)
+                bends[r * LANE_OTHERS + j] = cap_slope(score);
             if (key < p.mask_cols)
                 score = mask_score(view_query(w, row), key, score);
             scores[r * LANE_OTHERS + j] = other < end ? score : MASKED;
@@ -368,6 +374,8 @@ void make_gradients()
             uint i = r * LANE_OTHERS + j;
             float value = scores[i], change = dropped(i, dots[i]) - deltas[OWNS_KEYS ? j : r];
             scores[i] = floatBitsToUint(value) != 0 ? value * change : 0.0;
+            if (CAPPED && SUMS_FIRST)
+                scores[i] *= bends[i];
         }
     }
 }
@@ -554,7 +562,7 @@ void sum_bias(work w, uint first)
         start(w);
         take_step(w, first, p.mask_cols, 1);
         [[unroll]] for (uint i = 0; i < EACH * LANE_OTHERS; ++i)
-            bias_sums[i] += scores[i];
+            bias_sums[i] += scores[i] * view_query(w, w.first_own + local_row(i / LANE_OTHERS)).slope;
     }
 }
 

@@ -1,7 +1,9 @@
-// Checks the shapes of masks, and finds the strides by which they broadcast.
+// Checks what softmax and attention make of scores, and finds the strides by which masks broadcast.
 #include "api/mask_check.h"
 
-#include "op/softmax.h"
+#include <math.h>
+
+#include "vk/buffer.h"
 
 uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 {
@@ -9,53 +11,106 @@ uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 }
 
 // Returns false when a dimension is neither 1 nor the target's.
-static bool mask_strides(const vkf_tensor *mask, const vkf__mask_target *target, vkf__mask_strides *out_strides)
+static bool mask_strides(const vkf_tensor *mask, const vkf__mask_target *target, vkf__masks *out)
 {
     const uint32_t sizes[] = {target->q_len, target->heads, target->batch};
+    uint32_t *const strides[] = {&out->row, &out->head, &out->batch};
     uint32_t stride = vkf__dim_from_end(mask, 0);
-    uint32_t strides[3];
     if (stride != target->k_len)
         return false;
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t size = vkf__dim_from_end(mask, i + 1);
         if (size != 1 && size != sizes[i])
             return false;
-        strides[i] = size == 1 ? 0 : stride;
+        *strides[i] = size == 1 ? 0 : stride;
         stride *= size;
     }
-    *out_strides = (vkf__mask_strides){.row = strides[0], .head = strides[1], .batch = strides[2]};
     return true;
 }
 
-vkf_status vkf__check_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
-                           const vkf__mask_target *target, vkf__mask_strides *out_strides)
+static vkf_status check_mask(const vkf__checker *check, const vkf__mask_members *members,
+                             const vkf__mask_target *target, vkf__masks *out)
 {
-    *out_strides = (vkf__mask_strides){0};
-    if (kind == VKF_MASK_NONE)
+    const vkf_tensor *mask = members->mask;
+    if (members->kind == VKF_MASK_NONE)
         return VKF_OK;
-    if (kind >= VKF_MASK_LENGTHS)
+    if (members->kind >= VKF_MASK_LENGTHS)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: mask_kind %d is not for this mask",
-                         check->function, (int)kind);
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, mask, "mask", vkf__mask_dtype(kind), mask->rank, mask->shape));
-    if (!mask_strides(mask, target, out_strides))
+                         check->function, (int)members->kind);
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, mask, "mask", vkf__mask_dtype(members->kind), mask->rank, mask->shape));
+    if (!mask_strides(mask, target, out))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the mask's shape does not broadcast to x's",
                          check->function);
+    out->mask = vkf__span_of(mask);
     return vkf__check_apart(check, target->out, mask, "mask");
 }
 
-vkf_status vkf__check_key_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
-                               const vkf__mask_target *target, uint32_t *out_stride)
+static vkf_status check_key_mask(const vkf__checker *check, const vkf__mask_members *members,
+                                 const vkf__mask_target *target, vkf__masks *out)
 {
-    *out_stride = 0;
-    if (kind == VKF_MASK_NONE)
-        return VKF_OK;
-    if (kind >= VKF_MASK_KIND_COUNT)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown key_mask_kind %d", check->function,
-                         (int)kind);
-    bool lengths = kind == VKF_MASK_LENGTHS;
+    const bool lengths = members->key_kind == VKF_MASK_LENGTHS;
     const uint32_t shape[] = {target->batch, target->k_len};
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, mask, "key_mask", vkf__mask_dtype(kind), lengths ? 1 : 2, shape));
-    VKF_RETURN_IF_ERROR(vkf__check_apart(check, target->out, mask, "key_mask"));
-    *out_stride = lengths ? 1 : target->k_len;
-    return VKF_OK;
+    if (members->key_kind == VKF_MASK_NONE)
+        return VKF_OK;
+    if (members->key_kind >= VKF_MASK_KIND_COUNT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown key_mask_kind %d", check->function,
+                         (int)members->key_kind);
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, members->key_mask, "key_mask", vkf__mask_dtype(members->key_kind),
+                                         lengths ? 1 : 2, shape));
+    out->key_mask = vkf__span_of(members->key_mask);
+    out->key_batch = lengths ? 1 : target->k_len;
+    return vkf__check_apart(check, target->out, members->key_mask, "key_mask");
+}
+
+// A number for each head, which kernels read as texels.
+static vkf_status check_values(const vkf__checker *check, const vkf_tensor *values, const char *name,
+                               const vkf__mask_target *target, vkf__span *out)
+{
+    if (values->rank == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, values, name, VKF_DTYPE_F32, 1, &target->heads));
+    if (values->buffer->wrapped && !(values->buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: the buffer of %s was made without VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT",
+                         check->function, name);
+    *out = vkf__span_of(values);
+    return vkf__check_apart(check, target->out, values, name);
+}
+
+// Where the keys end that a query sees, and how many of them it sees.
+static void place_window(const vkf__mask_members *members, const vkf__mask_target *target, vkf__masks *out)
+{
+    const int64_t first = members->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int64_t)target->k_len - target->q_len : 0;
+    const uint64_t all = (uint64_t)target->k_len + target->q_len;
+    const int64_t right = (int64_t)(members->window_right < all ? members->window_right : all), last = first + right;
+    const uint64_t window = (uint64_t)members->window + (uint64_t)right;
+    out->causal = members->causal != VKF_CAUSAL_NONE || members->window > 0 || right > 0;
+    out->causal_offset = last < INT32_MAX ? (int32_t)last : INT32_MAX;
+    out->distance_offset = (int32_t)first;
+    if (members->window > 0)
+        out->window = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;
+}
+
+vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *members, const vkf__mask_target *target,
+                            float default_scale, vkf__masks *out)
+{
+    *out = (vkf__masks){
+        .kind = members->kind,
+        .key_kind = members->key_kind,
+        .cols = target->k_len,
+        .soft_cap = members->soft_cap,
+        .scale = vkf__factor_or(members->scale, default_scale),
+        .fully_masked = members->fully_masked,
+    };
+    if (members->causal >= VKF_CAUSAL_COUNT || members->fully_masked >= VKF_FULLY_MASKED_COUNT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
+                         check->function);
+    if (!(members->soft_cap >= 0) || isinf(members->soft_cap))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: soft_cap must be positive and finite, or 0",
+                         check->function);
+    place_window(members, target, out);
+    VKF_RETURN_IF_ERROR(check_mask(check, members, target, out));
+    VKF_RETURN_IF_ERROR(check_key_mask(check, members, target, out));
+    VKF_RETURN_IF_ERROR(check_values(check, members->slopes, "slopes", target, &out->slopes));
+    return check_values(check, members->sinks, "sinks", target, &out->sinks);
 }

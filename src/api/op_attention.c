@@ -32,9 +32,6 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     if (s.heads % s.kv_heads != 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u key heads do not divide %u query heads",
                          check->function, s.kv_heads, s.heads);
-    if (desc->causal >= VKF_CAUSAL_COUNT || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
-                         check->function);
     *out_shape = s;
     return VKF_OK;
 }
@@ -47,14 +44,12 @@ static vkf__heads_span heads_of(const vkf_tensor *tensor)
 
 static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_shape *s)
 {
-    vkf__attention_args args = {
+    return (vkf__attention_args){
         .label = "attention",
         .q = heads_of(&desc->query),
         .k = heads_of(&desc->key),
         .v = heads_of(&desc->value),
         .out = heads_of(&desc->out),
-        .mask_kind = desc->mask_kind,
-        .key_mask_kind = desc->key_mask_kind,
         .batch = s->batch,
         .heads = s->heads,
         .kv_heads = s->kv_heads,
@@ -62,19 +57,7 @@ static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_sh
         .k_len = s->k_len,
         .head_dim = s->dim,
         .v_head_dim = s->v_dim,
-        .mask_cols = s->k_len,
-        .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
-        .window = desc->window,
-        .scale = vkf__factor_or(desc->scale, 1.0f / sqrtf((float)s->dim)),
-        .fully_masked = desc->fully_masked,
     };
-    if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)
-        args.causal_offset = (int32_t)((int64_t)s->k_len - s->q_len);
-    if (desc->mask_kind != VKF_MASK_NONE)
-        args.mask = vkf__span_of(&desc->mask);
-    if (desc->key_mask_kind != VKF_MASK_NONE)
-        args.key_mask = vkf__span_of(&desc->key_mask);
-    return args;
 }
 
 vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vkf_sdpa_desc *desc, size_t desc_bytes)
@@ -88,15 +71,11 @@ vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vk
     const vkf__checker check = {
         .host = &context->host, .function = "vkf_scaled_dot_product_attention", .context = context};
     attention_shape shape = {0};
-    vkf__mask_strides strides;
     VKF_RETURN_IF_ERROR(check_tensors(&check, desc, &shape));
     vkf__attention_args args = args_of(desc, &shape);
     const vkf__mask_target target = {shape.batch, shape.heads, shape.q_len, shape.k_len, &desc->out};
-    VKF_RETURN_IF_ERROR(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
-    VKF_RETURN_IF_ERROR(
-        vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
-    args.mask_batch = strides.batch;
-    args.mask_head = strides.head;
-    args.mask_row = strides.row;
+    const vkf__mask_members members = VKF_MASK_MEMBERS(desc);
+    const float scale = 1.0f / sqrtf((float)shape.dim);
+    VKF_RETURN_IF_ERROR(vkf__check_masks(&check, &members, &target, scale, &args.masks));
     return vkf__run_once(context, "attention", vkf__operator(VKF_OP_ATTENTION)->emit, &args);
 }

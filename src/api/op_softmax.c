@@ -3,7 +3,6 @@
 #include "base/sized.h"
 #include "op/operators.h"
 #include "op/run_once.h"
-#include "op/softmax.h"
 
 vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc, size_t desc_bytes)
 {
@@ -18,38 +17,19 @@ vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
     VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
     if (!vkf__same_tensor(&desc->x, &desc->out))
         VKF_RETURN_IF_ERROR(vkf__check_apart(&check, &desc->out, &desc->x, "x"));
-    if (desc->causal >= VKF_CAUSAL_COUNT || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
-        return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
-                         check.function);
+    const vkf__mask_target target = {vkf__dim_from_end(&desc->x, 3), vkf__dim_from_end(&desc->x, 2),
+                                     vkf__dim_from_end(&desc->x, 1), vkf__dim_from_end(&desc->x, 0), &desc->out};
+    const vkf__mask_members members = VKF_MASK_MEMBERS(desc);
     vkf__softmax_args args = {
         .label = "softmax",
         .x = vkf__span_of(&desc->x),
         .out = vkf__span_of(&desc->out),
-        .mask_kind = desc->mask_kind,
-        .key_mask_kind = desc->key_mask_kind,
-        .batch = vkf__dim_from_end(&desc->x, 3),
-        .heads = vkf__dim_from_end(&desc->x, 2),
-        .q_len = vkf__dim_from_end(&desc->x, 1),
-        .k_len = vkf__dim_from_end(&desc->x, 0),
-        .mask_cols = vkf__dim_from_end(&desc->x, 0),
-        .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
-        .window = desc->window,
-        .scale = vkf__factor_or(desc->scale, 1),
-        .fully_masked = desc->fully_masked,
+        .batch = target.batch,
+        .heads = target.heads,
+        .q_len = target.q_len,
+        .k_len = target.k_len,
+        .logarithm = desc->logarithm,
     };
-    if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)
-        args.causal_offset = (int32_t)((int64_t)args.k_len - args.q_len);
-    const vkf__mask_target target = {args.batch, args.heads, args.q_len, args.k_len, &desc->out};
-    vkf__mask_strides strides;
-    VKF_RETURN_IF_ERROR(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
-    VKF_RETURN_IF_ERROR(
-        vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
-    args.mask_batch = strides.batch;
-    args.mask_head = strides.head;
-    args.mask_row = strides.row;
-    if (desc->mask_kind != VKF_MASK_NONE)
-        args.mask = vkf__span_of(&desc->mask);
-    if (desc->key_mask_kind != VKF_MASK_NONE)
-        args.key_mask = vkf__span_of(&desc->key_mask);
+    VKF_RETURN_IF_ERROR(vkf__check_masks(&check, &members, &target, 1.0f, &args.masks));
     return vkf__run_once(context, "softmax", vkf__operator(VKF_OP_SOFTMAX)->emit, &args);
 }

@@ -13,7 +13,7 @@
 
 static VkDescriptorType descriptor_type(vkf__operand_kind kind)
 {
-    bool texel = kind == VKF_OPERAND_TEXEL || kind == VKF_OPERAND_TEXEL4;
+    bool texel = kind == VKF_OPERAND_TEXEL || kind == VKF_OPERAND_TEXEL4 || kind == VKF_OPERAND_VALUES;
     return texel ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 

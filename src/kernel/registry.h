@@ -10,8 +10,8 @@
 #include "kernel/op.h"
 #include "vk/caps.h"
 
-#define VKF_KERNEL_MAX_OPERANDS 9
-#define VKF_KERNEL_MAX_SPEC 16
+#define VKF_KERNEL_MAX_OPERANDS 11
+#define VKF_KERNEL_MAX_SPEC 17
 #define VKF_KERNEL_MAX_TYPES 3
 #define VKF_KERNEL_MAX_CONFIGS 16
 
@@ -21,6 +21,7 @@ typedef enum vkf__operand_kind {
     VKF_OPERAND_TEXEL,       // a uniform texel buffer of single elements
     VKF_OPERAND_TEXEL4,      // a uniform texel buffer of four elements
     VKF_OPERAND_ADDRESS,     // a buffer device address among the push constants, no binding
+    VKF_OPERAND_VALUES,      // a uniform texel buffer of a few numbers in f32, such as one for each head
 } vkf__operand_kind;
 
 // What a kernel needs from the device beyond the minimum.

@@ -92,6 +92,8 @@ static const char *const softmax_constants[VKF_SOFTMAX_SPEC_COUNT] = {
     CONSTANT(SOFTMAX, CAUSAL),
     CONSTANT(SOFTMAX, WINDOW),
     CONSTANT(SOFTMAX, FULLY_MASKED),
+    CONSTANT(SOFTMAX, SCORE_FORM),
+    CONSTANT(SOFTMAX, LOGARITHM),
 };
 
 #define LAYER_NORM_CONSTANTS                                                                                 \
@@ -132,7 +134,11 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
         .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), row##_BY_WORKGROUP \
     }
 
-#define SOFTMAX_ROW .op = VKF_OP_SOFTMAX, .operand_count = 4, PARAMS(vkf_softmax_params), CONSTANTS(softmax_constants)
+#define SOFTMAX_ROW                                                                            \
+    .op = VKF_OP_SOFTMAX, .operand_count = VKF_SOFTMAX_BINDING_SINKS,                          \
+    .operands[VKF_SOFTMAX_BINDING_SLOPES - 1] = VKF_OPERAND_VALUES,                            \
+    .operands[VKF_SOFTMAX_BINDING_SINKS - 1] = VKF_OPERAND_VALUES, PARAMS(vkf_softmax_params), \
+    CONSTANTS(softmax_constants)
 #define SOFTMAX_ROW_BY_WORKGROUP BY_WORKGROUP(row_configs, row_shared_bytes)
 #define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW)
 

@@ -81,13 +81,13 @@ static bool attention_valid(const vkf__config *config)
     .module = "attention_texel." #out, .needs = STORAGE(out), IN_REGISTERS, CONSTANTS(texel_constants), \
     CONFIGS(attention_texel_configs)
 // With texels of four elements.
-#define TEXELS_4(out)                                                                                  \
-    .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .wants = VKF_FORM_QUADS, \
-    .rung = VKF_RUNG_TEXEL, TEXEL_MODULE(out)
+#define TEXELS_4(out)                                                                                        \
+    .operands[0] = VKF_OPERAND_TEXEL4, .operands[1] = VKF_OPERAND_TEXEL4, .operands[2] = VKF_OPERAND_TEXEL4, \
+    .wants = VKF_FORM_QUADS, .rung = VKF_RUNG_TEXEL, TEXEL_MODULE(out)
 // With texels of one element.
 #define TEXELS_1(out)                                                                                     \
-    .operands = {VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL}, .rung = VKF_RUNG_TEXEL_SINGLE, \
-    TEXEL_MODULE(out)
+    .operands[0] = VKF_OPERAND_TEXEL, .operands[1] = VKF_OPERAND_TEXEL, .operands[2] = VKF_OPERAND_TEXEL, \
+    .rung = VKF_RUNG_TEXEL_SINGLE, TEXEL_MODULE(out)
 
 #define ATTENTION_TEXEL4(in, out)                                                        \
     {                                                                                    \
@@ -99,8 +99,8 @@ static bool attention_valid(const vkf__config *config)
     }
 
 // Keys and values are read by address, whatever storage features the device has.
-#define BY_ADDRESS(q, out)                                                                                   \
-    .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS}, .needs = STORAGE_2(q, out), \
+#define BY_ADDRESS(q, out)                                                                              \
+    .operands[1] = VKF_OPERAND_ADDRESS, .operands[2] = VKF_OPERAND_ADDRESS, .needs = STORAGE_2(q, out), \
     .rung = VKF_RUNG_ADDRESS, IN_REGISTERS, CONSTANTS(constants)
 #define ATTENTION_ADDRESS(q, kv, out)                                                             \
     {                                                                                             \

@@ -115,9 +115,12 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
 {
     const vkf__binding *binding = &dispatch->bindings[index];
     bool present = binding->span.size_bytes > 0;
-    // An absent operand is never read, so any valid range will do: that of the output, which is always there.
-    const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
     vkf__operand_kind kind = node->kernel->operands[index];
+    // An absent operand is never read, so any valid range will do: that of the output, which is always there, or where
+    // few numbers are asked for, one of ours.
+    const vkf__span number = {.buffer = work->built.control, .size_bytes = sizeof(float), .dtype = VKF_DTYPE_F32};
+    const vkf__span *absent = kind == VKF_OPERAND_VALUES ? &number : &dispatch->bindings[0].span;
+    const vkf__span *span = present ? &binding->span : absent;
     if (present) {
         node->accesses[index] = vkf__access_of(binding);
         node->buffers[index] = span->buffer;

@@ -285,7 +285,7 @@ static vkf_status heed_usage(vkf__work *work, const vkf__dispatch *dispatch)
         // An absent operand is bound, too, as work_bind.c does it.
         const vkf__span *span = &dispatch->bindings[dispatch->bindings[i].span.size_bytes > 0 ? i : 0].span;
         const vkf__operand_kind kind = kernel->operands[i];
-        if (!span->buffer || !span->buffer->wrapped || kind == VKF_OPERAND_STORAGE)
+        if (!span->buffer || !span->buffer->wrapped || kind == VKF_OPERAND_STORAGE || kind == VKF_OPERAND_VALUES)
             continue;
         if (kind == VKF_OPERAND_ADDRESS)
             addresses = addresses && span->buffer->address > 0;

@@ -95,25 +95,42 @@ static float scale_of(const vkf__attention_block *block)
 
 static void set_bias(const vkf__attention_io *io, vkf__attention_args *args)
 {
-    args->mask = io->bias;
-    args->mask_kind = VKF_MASK_ADDITIVE;
-    args->mask_batch = 0;
-    args->mask_head = io->bias_head;
-    args->mask_row = io->bias_row;
+    args->masks.mask = io->bias;
+    args->masks.kind = VKF_MASK_ADDITIVE;
+    args->masks.batch = 0;
+    args->masks.head = io->bias_head;
+    args->masks.row = io->bias_row;
+}
+
+static vkf__masks masks_of(const vkf__attention_block *block, const vkf__attention_io *io,
+                           const vkf__attention_sizes *sizes)
+{
+    const vkf_attention_mask *mask = &block->mask;
+    uint32_t plane = sizes->query_len * sizes->key_len;
+    uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
+    return (vkf__masks){
+        .mask = io->mask,
+        .key_mask = io->key_mask,
+        .kind = mask->kind,
+        .key_kind = mask->key_kind,
+        .cols = sizes->key_len,
+        .batch = mask->per_head ? block->heads * plane : 0,
+        .head = mask->per_head ? plane : 0,
+        .row = sizes->key_len,
+        .key_batch = mask->key_kind == VKF_MASK_LENGTHS ? 1 : key_mask_row,
+        .causal = mask->causal != VKF_CAUSAL_NONE,
+        .causal_offset = causal_offset(block, sizes),
+        .window = mask->window,
+        .scale = scale_of(block),
+        .fully_masked = block->fully_masked,
+    };
 }
 
 vkf__attention_args vkf__attention_args_of(const vkf__attention_block *block, const vkf__attention_io *io,
                                            const vkf__attention_sizes *sizes)
 {
-    const vkf_attention_mask *mask = &block->mask;
-    uint32_t plane = sizes->query_len * sizes->key_len;
-    uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
     return (vkf__attention_args){
         .label = "attention",
-        .mask = io->mask,
-        .key_mask = io->key_mask,
-        .mask_kind = mask->kind,
-        .key_mask_kind = mask->key_kind,
         .batch = sizes->batch,
         .heads = block->heads,
         .kv_heads = block->kv_heads,
@@ -121,16 +138,7 @@ vkf__attention_args vkf__attention_args_of(const vkf__attention_block *block, co
         .k_len = sizes->key_len + vkf__extra_keys(block),
         .head_dim = block->head_dim,
         .v_head_dim = block->v_head_dim,
-        .mask_cols = sizes->key_len,
-        .mask_batch = mask->per_head ? block->heads * plane : 0,
-        .mask_head = mask->per_head ? plane : 0,
-        .mask_row = sizes->key_len,
-        .key_mask_batch = mask->key_kind == VKF_MASK_LENGTHS ? 1 : key_mask_row,
-        .causal = mask->causal != VKF_CAUSAL_NONE,
-        .causal_offset = causal_offset(block, sizes),
-        .window = mask->window,
-        .scale = scale_of(block),
-        .fully_masked = block->fully_masked,
+        .masks = masks_of(block, io, sizes),
     };
 }
 

@@ -38,15 +38,7 @@ static struct vkf_attention_params params_of(const vkf__attention_args *args, ui
         .out_batch = args->out.batch_stride,
         .out_row = args->out.row_stride,
         .out_head = args->out.head_stride,
-        .mask_cols = args->mask_cols,
-        .mask_batch = args->mask_batch,
-        .mask_head = args->mask_head,
-        .mask_row = args->mask_row,
-        .key_mask_batch = args->key_mask_batch,
-        // Without a causal mask and a window every key is visible, and this offset says so to the account.
-        .causal_offset = args->causal || args->window > 0 ? args->causal_offset : (int32_t)args->k_len,
-        .window = args->window,
-        .scale = args->scale,
+        VKF_MASK_PARAMS(&args->masks, args->k_len),
         .k_fresh = args->fresh.k_first,
         .v_fresh = args->fresh.v_first,
         .fresh_first = args->fresh.past,
@@ -152,11 +144,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_SPEC_HEAD_DIM] = args->head_dim,
         [VKF_ATTENTION_SPEC_V_HEAD_DIM] = args->v_head_dim,
-        [VKF_ATTENTION_SPEC_MASK_KIND] = (uint32_t)args->mask_kind,
-        [VKF_ATTENTION_SPEC_KEY_MASK_KIND] = (uint32_t)args->key_mask_kind,
-        [VKF_ATTENTION_SPEC_CAUSAL] = args->causal,
-        [VKF_ATTENTION_SPEC_WINDOW] = args->window > 0,
-        [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+        VKF_MASK_FLAGS(ATTENTION, &args->masks),
+        [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->masks.fully_masked,
         [VKF_ATTENTION_SPEC_PARTIAL] = d->most_splits > 1,
         [LAST_FLAG] = last_flag(variant->kernel, d->rows),
         [VKF_ATTENTION_DECODE_SPEC_FRESH] = d->fresh,
@@ -171,8 +160,7 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
                      {args->k.span, args->fresh.present},
                      {args->v.span, args->fresh.present},
                      {*out, true},
-                     {args->mask, false},
-                     {args->key_mask, false},
+                     VKF_MASK_BINDINGS(&args->masks),
                      {args->fresh.table, false},
                      {*parts, true},
                      {counters, true}},
@@ -189,7 +177,7 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
     const vkf__problem problem = vkf__attention_reduce_problem(args, d->most_splits);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
-        [VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+        [VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED] = (uint32_t)args->masks.fully_masked,
     };
     const struct vkf_attention_reduce_params params = {
         .rows = problem.m,

@@ -27,22 +27,11 @@ typedef struct vkf__fresh_keys {
 typedef struct vkf__attention_args {
     const char *label;
     vkf__heads_span q, k, v, out;
-    vkf__fresh_keys fresh; // only where vkf__attention_takes_fresh() says so; k and v are written then
-    vkf__span weights;     // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
-    vkf__span mask;
-    vkf__span key_mask;
-    vkf_mask_kind mask_kind;
-    vkf_mask_kind key_mask_kind;
+    vkf__fresh_keys fresh;           // only where vkf__attention_takes_fresh() says so; k and v are written then
+    vkf__span weights;               // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
     uint32_t batch, heads, kv_heads; // kv_heads divides heads: query head h reads key head h / (heads / kv_heads)
     uint32_t q_len, k_len, head_dim, v_head_dim;
-    uint32_t mask_cols; // as in vkf__softmax_args
-    uint32_t mask_batch, mask_head, mask_row;
-    uint32_t key_mask_batch;
-    bool causal;
-    int32_t causal_offset;
-    uint32_t window; // 0: unlimited
-    float scale;
-    vkf_fully_masked fully_masked;
+    vkf__masks masks;
 } vkf__attention_args;
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args);

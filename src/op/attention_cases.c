@@ -63,33 +63,15 @@ static void make_fresh(vkf__cases *c, const shape *s, vkf__attention_args *args)
     };
 }
 
-static void set_masks(const vkf__case_masks *masks, vkf__attention_args *args)
-{
-    args->mask = masks->mask;
-    args->key_mask = masks->key_mask;
-    args->mask_kind = masks->mask_kind;
-    args->key_mask_kind = masks->key_mask_kind;
-    args->mask_cols = masks->mask_cols;
-    args->mask_batch = masks->mask_batch;
-    args->mask_head = masks->mask_head;
-    args->mask_row = masks->mask_row;
-    args->key_mask_batch = masks->key_mask_batch;
-    args->causal = masks->causal;
-    args->causal_offset = masks->causal_offset;
-    args->window = masks->window;
-    args->fully_masked = masks->fully_masked;
-}
-
 static vkf_status run_shape(vkf__cases *c, const shape *s)
 {
-    static const vkf__mask_constants ids = {VKF_ATTENTION_SPEC_MASK_KIND, VKF_ATTENTION_SPEC_KEY_MASK_KIND,
-                                            VKF_ATTENTION_SPEC_CAUSAL, VKF_ATTENTION_SPEC_WINDOW,
-                                            VKF_ATTENTION_SPEC_FULLY_MASKED};
+    static const vkf__mask_constants ids = {VKF_ATTENTION_SPEC_MASK_KIND,  VKF_ATTENTION_SPEC_KEY_MASK_KIND,
+                                            VKF_ATTENTION_SPEC_CAUSAL,     VKF_ATTENTION_SPEC_WINDOW,
+                                            VKF_ATTENTION_SPEC_SCORE_FORM, VKF_ATTENTION_SPEC_FULLY_MASKED};
     const vkf_dtype *types = c->variant->kernel->types;
     const uint32_t gap = 16 * vkf__case_pick(c, 0, 2);
     const bool quads = s->fresh || vkf__case_pick(c, 1, 4) > 0;
     const double close = vkf__case_close(types[1]), out_close = vkf__case_close(types[2]);
-    vkf__case_masks masks;
     vkf__attention_args args = {
         .label = "attention",
         .batch = s->batch,
@@ -99,7 +81,6 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
         .k_len = s->k_len,
         .head_dim = s->width,
         .v_head_dim = s->v_width,
-        .scale = 0.25f,
     };
     if (s->fresh)
         make_fresh(c, s, &args);
@@ -109,8 +90,8 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
     args.v = heads_of(c, types[1], s->batch, s->k_len, s->kv_heads, s->v_width, gap, quads);
     args.out = heads_of(c, types[2], s->batch, s->q_len, s->heads, s->v_width, gap, quads);
     vkf__case_draw_masks(c, &ids, (const uint32_t[4]){s->batch, s->heads, s->q_len, s->k_len}, s->fresh,
-                         (int32_t)s->k_len - (int32_t)s->q_len, &masks);
-    set_masks(&masks, &args);
+                         (int32_t)s->k_len - (int32_t)s->q_len, &args.masks);
+    args.masks.scale = 0.25f;
     return vkf__case_run(c, &args, close > out_close ? close : out_close,
                          "batch %u, heads %u and %u, queries %u, keys %u%s, widths %u and %u", s->batch, s->heads,
                          s->kv_heads, s->q_len, s->k_len, s->fresh ? " (fresh)" : "", s->width, s->v_width);

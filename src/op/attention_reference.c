@@ -8,6 +8,7 @@
 // A row of scores on its way to the output.
 typedef struct row {
     uint64_t b, h, l;
+    double sink;    // a score that has no key; -infinity: none
     double *query;  // (head_dim)
     double *scores; // (k_len)
     double *sums;   // (v_head_dim)
@@ -63,32 +64,12 @@ static void store_fresh(const vkf__execution *e, uint64_t b, uint64_t i, uint64_
                    vkf__load(e, VKF_ATTENTION_BINDING_Q, from + p->v_fresh + head * v_width + d));
 }
 
-static vkf__score_masks masks_of(const vkf__execution *e)
-{
-    const struct vkf_attention_params *p = e->params;
-    return (vkf__score_masks){
-        .binding = VKF_ATTENTION_BINDING_MASK,
-        .key_binding = VKF_ATTENTION_BINDING_KEY_MASK,
-        .kind = e->spec[VKF_ATTENTION_SPEC_MASK_KIND],
-        .key_kind = e->spec[VKF_ATTENTION_SPEC_KEY_MASK_KIND],
-        .cols = p->mask_cols,
-        .batch = p->mask_batch,
-        .head = p->mask_head,
-        .row = p->mask_row,
-        .key_batch = p->key_mask_batch,
-        .causal = e->spec[VKF_ATTENTION_SPEC_CAUSAL],
-        .windowed = e->spec[VKF_ATTENTION_SPEC_WINDOW],
-        .causal_offset = p->causal_offset,
-        .window = p->window,
-        .scale = p->scale,
-    };
-}
-
 static void find_scores(const vkf__execution *e, row *r)
 {
     const struct vkf_attention_params *p = e->params;
-    const vkf__score_masks masks = masks_of(e);
+    const vkf__score_masks masks = VKF_SCORE_MASKS(ATTENTION, e, p);
     const uint64_t head = key_head(e, r->h);
+    r->sink = vkf__sink(e, &masks, r->h);
     load_head(e, r->b * p->q_batch + r->l * p->q_row + r->h * p->q_head, r->l, r->query);
     for (uint64_t s = 0; s < p->k_len; s++) {
         const uint64_t first = r->b * p->k_batch + s * p->k_row + head * p->k_head;
@@ -99,16 +80,16 @@ static void find_scores(const vkf__execution *e, row *r)
     }
 }
 
-// Sums over keys [begin, end). Where no key is seen, every value counts once.
-static part sum_part(const vkf__execution *e, const row *r, uint64_t begin, uint64_t end)
+// Sums over keys [begin, end) and a sink. Where no key is seen, every value counts once.
+static part sum_part(const vkf__execution *e, const row *r, uint64_t begin, uint64_t end, double sink)
 {
     const struct vkf_attention_params *p = e->params;
     const uint32_t width = e->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
     const uint64_t head = key_head(e, r->h);
-    part sums = {-INFINITY, 0};
-    for (uint64_t s = begin; s < end; s++) {
+    part sums = {sink, 0};
+    for (uint64_t s = begin; s < end; s++)
         sums.maximum = fmax(sums.maximum, r->scores[s]); // passes over NaN
-    }
+    sums.total = sink == -INFINITY ? 0 : exp(sink - sums.maximum);
     for (uint64_t s = begin; s < end; s++)
         sums.total += r->scores[s] == -INFINITY ? 0 : exp(r->scores[s] - sums.maximum);
     for (uint32_t d = 0; d < width; d++)
@@ -141,7 +122,8 @@ static void put_row(const vkf__execution *e, const row *r)
     const uint64_t out = in_parts ? of_row : r->b * p->out_batch + r->l * p->out_row + r->h * p->out_head;
     for (uint64_t i = 0; i < splits; i++) {
         const uint64_t begin = i * each < p->k_len ? i * each : p->k_len;
-        const part sums = sum_part(e, r, begin, begin + each < p->k_len ? begin + each : p->k_len);
+        const uint64_t end = begin + each < p->k_len ? begin + each : p->k_len;
+        const part sums = sum_part(e, r, begin, end, i == 0 ? r->sink : -INFINITY);
         const uint64_t first = out + i * (width + 2);
         for (uint32_t d = 0; d < width; d++)
             vkf__store(e, VKF_ATTENTION_BINDING_OUT, first + d,

@@ -12,9 +12,41 @@ static bool is_seen(const vkf__execution *e, uint32_t binding, uint32_t kind, ui
     return kind != VKF_SHADER_MASK_BOOL_EXCLUDE ? kind != VKF_SHADER_MASK_BOOL_ATTEND || value != 0 : value == 0;
 }
 
+double vkf__mask_slope(const vkf__execution *e, const vkf__score_masks *masks, uint64_t h)
+{
+    return masks->form & VKF_SHADER_SCORE_SLOPED ? vkf__load(e, masks->slopes_binding, h) : 1;
+}
+
+double vkf__sink(const vkf__execution *e, const vkf__score_masks *masks, uint64_t h)
+{
+    return masks->form & VKF_SHADER_SCORE_SUNK ? vkf__load(e, masks->sinks_binding, h) : -INFINITY;
+}
+
 static float added(const vkf__execution *e, uint32_t binding, uint32_t kind, uint64_t at)
 {
     return kind == VKF_SHADER_MASK_ADDITIVE ? (float)vkf__load(e, binding, at) : 0;
+}
+
+// What the mask, or the distance, adds to the score of key s for a query.
+static float added_by_query(const vkf__execution *e, const vkf__score_masks *masks, uint64_t at, uint64_t h, uint64_t l,
+                            uint64_t s)
+{
+    const float slope = (float)vkf__mask_slope(e, masks, h), own = added(e, masks->binding, masks->kind, at);
+    if (!(masks->form & VKF_SHADER_SCORE_SLOPED) || own == -INFINITY)
+        return own;
+    const int64_t distance = (int64_t)s - (int64_t)l - masks->distance_offset;
+    return slope * (masks->kind == VKF_SHADER_MASK_ADDITIVE ? own : -(float)(distance < 0 ? -distance : distance));
+}
+
+static double cap(const vkf__score_masks *masks, double score)
+{
+    return masks->form & VKF_SHADER_SCORE_CAPPED ? masks->soft_cap * tanh(score / masks->soft_cap) : score;
+}
+
+double vkf__cap_slope(const vkf__score_masks *masks, double x)
+{
+    const double share = masks->form & VKF_SHADER_SCORE_CAPPED ? tanh(masks->scale * x / masks->soft_cap) : 0;
+    return 1 - share * share;
 }
 
 static bool is_near(const vkf__score_masks *masks, uint64_t l, uint64_t s)
@@ -28,7 +60,7 @@ static bool is_near(const vkf__score_masks *masks, uint64_t l, uint64_t s)
 double vkf__masked_score(const vkf__execution *e, const vkf__score_masks *masks, uint64_t b, uint64_t h, uint64_t l,
                          uint64_t s, double x)
 {
-    double score = (double)masks->scale * x;
+    double score = cap(masks, (double)masks->scale * x);
     if (s < masks->cols) {
         const uint64_t at = b * masks->batch + h * masks->head + l * masks->row + s;
         const bool lengths = masks->key_kind == VKF_SHADER_MASK_LENGTHS;
@@ -37,9 +69,10 @@ double vkf__masked_score(const vkf__execution *e, const vkf__score_masks *masks,
             !is_seen(e, masks->key_binding, masks->key_kind, key_at) ||
             (lengths && (double)s >= vkf__load(e, masks->key_binding, key_at)))
             return -INFINITY;
-        if (masks->kind == VKF_SHADER_MASK_ADDITIVE || masks->key_kind == VKF_SHADER_MASK_ADDITIVE)
+        if (masks->kind == VKF_SHADER_MASK_ADDITIVE || masks->key_kind == VKF_SHADER_MASK_ADDITIVE ||
+            (masks->form & VKF_SHADER_SCORE_SLOPED))
             score = (float)score +
-                    (added(e, masks->binding, masks->kind, at) + added(e, masks->key_binding, masks->key_kind, key_at));
+                    (added_by_query(e, masks, at, h, l, s) + added(e, masks->key_binding, masks->key_kind, key_at));
     }
     return isinf((float)score) ? (float)score : score;
 }
@@ -80,25 +113,41 @@ static vkf__span lengths_of(vkf__cases *c, uint32_t batch, uint32_t k_len)
 }
 
 // Where the mask of a batch entry, a head and a query lies; drawn ones may be shared, with columns that none covers.
-static void place_mask(vkf__cases *c, const uint32_t scores[4], bool all, vkf__case_masks *out)
+static void place_mask(vkf__cases *c, const uint32_t scores[4], bool all, vkf__masks *out)
 {
     const uint32_t uncovered = all ? 0 : vkf__case_pick(c, 0, 3);
-    out->mask_cols = uncovered < scores[3] ? scores[3] - uncovered : scores[3];
-    out->mask_row = out->mask_cols + vkf__case_pick(c, 0, 3);
-    out->mask_head = vkf__case_flip(c, false) ? scores[2] * out->mask_row : 0;
-    out->mask_batch = vkf__case_flip(c, false) ? (out->mask_head > 0 ? scores[1] : 1) * scores[2] * out->mask_row : 0;
+    out->cols = uncovered < scores[3] ? scores[3] - uncovered : scores[3];
+    out->row = out->cols + vkf__case_pick(c, 0, 3);
+    out->head = vkf__case_flip(c, false) ? scores[2] * out->row : 0;
+    out->batch = vkf__case_flip(c, false) ? (out->head > 0 ? scores[1] : 1) * scores[2] * out->row : 0;
+}
+
+// What else becomes of scores: a cap that bends them, slopes of either sign, and sinks, of which one has no weight.
+static void draw_form(vkf__cases *c, uint32_t form, uint32_t heads, int32_t position, vkf__masks *out)
+{
+    static const float no_weight = -INFINITY;
+    out->distance_offset = position + (int32_t)vkf__case_pick(c, 0, 3);
+    if (form & VKF_SHADER_SCORE_CAPPED)
+        out->soft_cap = vkf__case_factor(c, 0.5f);
+    if (form & VKF_SHADER_SCORE_SLOPED)
+        out->slopes = vkf__case_floats(c, VKF_DTYPE_F32, heads);
+    if (form & VKF_SHADER_SCORE_SUNK)
+        out->sinks = vkf__case_floats(c, VKF_DTYPE_F32, heads);
+    if (vkf__present(&out->sinks) && vkf__case_flip(c, false))
+        vkf__element_set(VKF_DTYPE_F32, vkf__case_bytes(c, &out->sinks), no_weight);
 }
 
 void vkf__case_draw_masks(vkf__cases *c, const vkf__mask_constants *ids, const uint32_t scores[4], bool all,
-                          int32_t causal_offset, vkf__case_masks *out)
+                          int32_t causal_offset, vkf__masks *out)
 {
     const uint32_t kind = vkf__case_pick(c, VKF_MASK_NONE, VKF_MASK_LENGTHS);
     const uint32_t any = vkf__case_pick(c, VKF_MASK_LENGTHS, 2 * VKF_MASK_LENGTHS); // lengths in every second case
     const bool causal = vkf__case_flip(c, true), windowed = vkf__case_flip(c, false);
+    const uint32_t form = vkf__case_pick(c, 0, 16); // none in every second case
     const uint32_t rule = vkf__case_pick(c, VKF_FULLY_MASKED_ZERO, VKF_FULLY_MASKED_UNIFORM + 1);
-    *out = (vkf__case_masks){
-        .mask_kind = (vkf_mask_kind)vkf__case_constant(c, ids->kind, kind),
-        .key_mask_kind =
+    *out = (vkf__masks){
+        .kind = (vkf_mask_kind)vkf__case_constant(c, ids->kind, kind),
+        .key_kind =
             (vkf_mask_kind)vkf__case_constant(c, ids->key_kind, any < VKF_MASK_LENGTHS ? any : VKF_MASK_LENGTHS),
         .causal = vkf__case_constant(c, ids->causal, causal),
         .causal_offset = c->draw ? (int32_t)vkf__case_pick(c, 0, scores[3] + 3) - 2 : causal_offset,
@@ -106,14 +155,15 @@ void vkf__case_draw_masks(vkf__cases *c, const vkf__mask_constants *ids, const u
     };
     if (vkf__case_constant(c, ids->window, windowed))
         out->window = 1 + vkf__case_pick(c, 10, scores[3] + 2);
+    draw_form(c, vkf__case_constant(c, ids->form, form < 8 ? form : 0), scores[1], out->causal_offset, out);
     place_mask(c, scores, all, out);
-    const uint64_t heads = out->mask_head > 0 ? scores[1] : 1, batch = out->mask_batch > 0 ? scores[0] : 1;
-    out->mask = mask_of(c, out->mask_kind, batch * heads * scores[2] * out->mask_row);
-    if (out->key_mask_kind == VKF_MASK_LENGTHS) {
-        out->key_mask_batch = 1;
+    const uint64_t heads = out->head > 0 ? scores[1] : 1, batch = out->batch > 0 ? scores[0] : 1;
+    out->mask = mask_of(c, out->kind, batch * heads * scores[2] * out->row);
+    if (out->key_kind == VKF_MASK_LENGTHS) {
+        out->key_batch = 1;
         out->key_mask = lengths_of(c, scores[0], scores[3]);
     } else {
-        out->key_mask_batch = out->mask_cols + vkf__case_pick(c, 0, 3);
-        out->key_mask = mask_of(c, out->key_mask_kind, (uint64_t)scores[0] * out->key_mask_batch);
+        out->key_batch = out->cols + vkf__case_pick(c, 0, 3);
+        out->key_mask = mask_of(c, out->key_kind, (uint64_t)scores[0] * out->key_batch);
     }
 }

@@ -23,6 +23,13 @@ vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
     return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
 }
 
+uint32_t vkf__score_form(const vkf__masks *masks)
+{
+    return (masks->soft_cap != 0 ? VKF_SHADER_SCORE_CAPPED : 0u) |
+           (vkf__present(&masks->slopes) ? VKF_SHADER_SCORE_SLOPED : 0u) |
+           (vkf__present(&masks->sinks) ? VKF_SHADER_SCORE_SUNK : 0u);
+}
+
 vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
 {
     vkf__variant variant;
@@ -34,31 +41,22 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->k_len};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
-        [VKF_SOFTMAX_SPEC_MASK_KIND] = (uint32_t)args->mask_kind,
-        [VKF_SOFTMAX_SPEC_KEY_MASK_KIND] = (uint32_t)args->key_mask_kind,
-        [VKF_SOFTMAX_SPEC_CAUSAL] = args->causal,
-        [VKF_SOFTMAX_SPEC_WINDOW] = args->window > 0,
-        [VKF_SOFTMAX_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+        VKF_MASK_FLAGS(SOFTMAX, &args->masks),
+        [VKF_SOFTMAX_SPEC_FULLY_MASKED] = (uint32_t)args->masks.fully_masked,
+        [VKF_SOFTMAX_SPEC_LOGARITHM] = args->logarithm,
     };
     struct vkf_softmax_params params = {
         .heads = args->heads,
         .q_len = args->q_len,
         .rows = (uint32_t)rows,
         .k_len = args->k_len,
-        .mask_cols = args->mask_cols,
-        .mask_batch = args->mask_batch,
-        .mask_head = args->mask_head,
-        .mask_row = args->mask_row,
-        .key_mask_batch = args->key_mask_batch,
-        .causal_offset = args->causal_offset,
-        .window = args->window,
-        .scale = args->scale,
+        VKF_MASK_PARAMS(&args->masks, args->k_len),
     };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,
         .flags = flags,
-        .bindings = {{args->x, false}, {args->out, true}, {args->mask, false}, {args->key_mask, false}},
+        .bindings = {{args->x, false}, {args->out, true}, VKF_MASK_BINDINGS(&args->masks)},
         .params = &params,
     };
     vkf__grid_rows(work, &variant, rows, dispatch.grid);
@@ -91,27 +89,6 @@ static vkf_status emit(vkf__work *work, const void *args)
     return vkf__emit_softmax(work, args);
 }
 
-static vkf__score_masks masks_of(const vkf__execution *e)
-{
-    const struct vkf_softmax_params *p = e->params;
-    return (vkf__score_masks){
-        .binding = VKF_SOFTMAX_BINDING_MASK,
-        .key_binding = VKF_SOFTMAX_BINDING_KEY_MASK,
-        .kind = e->spec[VKF_SOFTMAX_SPEC_MASK_KIND],
-        .key_kind = e->spec[VKF_SOFTMAX_SPEC_KEY_MASK_KIND],
-        .cols = p->mask_cols,
-        .batch = p->mask_batch,
-        .head = p->mask_head,
-        .row = p->mask_row,
-        .key_batch = p->key_mask_batch,
-        .causal = e->spec[VKF_SOFTMAX_SPEC_CAUSAL],
-        .windowed = e->spec[VKF_SOFTMAX_SPEC_WINDOW],
-        .causal_offset = p->causal_offset,
-        .window = p->window,
-        .scale = p->scale,
-    };
-}
-
 static double score_of(const vkf__execution *e, const vkf__score_masks *masks, uint64_t row, uint64_t col)
 {
     const struct vkf_softmax_params *p = e->params;
@@ -128,23 +105,28 @@ static double weight_of(double score, double peak)
 static void execute_row(const vkf__execution *e, const vkf__score_masks *masks, uint64_t row)
 {
     const struct vkf_softmax_params *p = e->params;
-    double peak = -INFINITY, sum = 0;
+    const double sink = vkf__sink(e, masks, row / p->q_len % p->heads);
+    double peak = fmax(sink, -INFINITY), sum = 0;
     for (uint64_t col = 0; col < p->k_len; col++)
         peak = fmax(peak, score_of(e, masks, row, col)); // fmax passes over NaN
+    sum = weight_of(sink, peak);
     for (uint64_t col = 0; col < p->k_len; col++)
         sum += weight_of(score_of(e, masks, row, col), peak);
     for (uint64_t col = 0; col < p->k_len; col++) {
-        const double share = isnan(sum) ? NAN
-                             : sum > 0  ? weight_of(score_of(e, masks, row, col), peak) / sum
-                                        : vkf__fully_masked_weight(e->spec[VKF_SOFTMAX_SPEC_FULLY_MASKED], p->k_len);
-        vkf__store(e, VKF_SOFTMAX_BINDING_OUT, row * p->k_len + col, share);
+        const double score = score_of(e, masks, row, col);
+        const double none = vkf__fully_masked_weight(e->spec[VKF_SOFTMAX_SPEC_FULLY_MASKED], p->k_len);
+        const double share = isnan(sum) ? NAN : sum > 0 ? weight_of(score, peak) / sum : none;
+        // The logarithm of a small weight, which as such may be 0.
+        const double of_score = sum > 0 ? score - peak - log(sum) : log(share);
+        vkf__store(e, VKF_SOFTMAX_BINDING_OUT, row * p->k_len + col,
+                   e->spec[VKF_SOFTMAX_SPEC_LOGARITHM] ? of_score : share);
     }
 }
 
 static vkf_status reference(const vkf__execution *e)
 {
     const struct vkf_softmax_params *p = e->params;
-    const vkf__score_masks masks = masks_of(e);
+    const vkf__score_masks masks = VKF_SCORE_MASKS(SOFTMAX, e, p);
     for (uint64_t row = 0; row < p->rows; row++)
         execute_row(e, &masks, row);
     return VKF_OK;
@@ -156,48 +138,35 @@ static vkf_status run(vkf__cases *c, const vkf__softmax_args *args)
     const bool half = args->out.dtype == VKF_DTYPE_F16;
     c->least = half ? 0x1p-14 : 1e-5;
     return vkf__case_run(c, args, half ? 1e-3 : 1e-5, "(%u, %u, %u, %u), masks %d and %d%s, window %u", args->batch,
-                         args->heads, args->q_len, args->k_len, (int)args->mask_kind, (int)args->key_mask_kind,
-                         args->causal ? ", causal" : "", args->window);
+                         args->heads, args->q_len, args->k_len, (int)args->masks.kind, (int)args->masks.key_kind,
+                         args->masks.causal ? ", causal" : "", args->masks.window);
 }
 
 static vkf_status cases_of(vkf__cases *c, uint32_t edge)
 {
-    static const vkf__mask_constants ids = {VKF_SOFTMAX_SPEC_MASK_KIND, VKF_SOFTMAX_SPEC_KEY_MASK_KIND,
-                                            VKF_SOFTMAX_SPEC_CAUSAL, VKF_SOFTMAX_SPEC_WINDOW,
-                                            VKF_SOFTMAX_SPEC_FULLY_MASKED};
+    static const vkf__mask_constants ids = {VKF_SOFTMAX_SPEC_MASK_KIND,  VKF_SOFTMAX_SPEC_KEY_MASK_KIND,
+                                            VKF_SOFTMAX_SPEC_CAUSAL,     VKF_SOFTMAX_SPEC_WINDOW,
+                                            VKF_SOFTMAX_SPEC_SCORE_FORM, VKF_SOFTMAX_SPEC_FULLY_MASKED};
     const vkf_dtype *types = c->variant->kernel->types;
     const uint32_t scores[] = {vkf__case_size(c, 2, 3), vkf__case_size(c, 2, 3), vkf__case_size(c, 3, 7),
                                vkf__case_size(c, edge, 2100)};
     const uint64_t count = (uint64_t)scores[0] * scores[1] * scores[2] * scores[3];
     const vkf__span x = vkf__case_floats(c, types[0], count);
     const bool in_place = types[0] == types[1] && vkf__case_flip(c, false);
-    vkf__case_masks masks;
-    vkf__case_draw_masks(c, &ids, scores, false, (int32_t)scores[3] - (int32_t)scores[2] + 1, &masks);
-    if (vkf__case_flip(c, false))
-        masks.mask_row = 0; // all queries share one
-    const vkf__softmax_args args = {
+    vkf__softmax_args args = {
         .label = "softmax",
         .x = x,
         .out = in_place ? x : vkf__case_floats(c, types[1], count),
-        .mask = masks.mask,
-        .key_mask = masks.key_mask,
-        .mask_kind = masks.mask_kind,
-        .key_mask_kind = masks.key_mask_kind,
         .batch = scores[0],
         .heads = scores[1],
         .q_len = scores[2],
         .k_len = scores[3],
-        .mask_cols = masks.mask_cols,
-        .mask_batch = masks.mask_batch,
-        .mask_head = masks.mask_head,
-        .mask_row = masks.mask_row,
-        .key_mask_batch = masks.key_mask_batch,
-        .causal = masks.causal,
-        .causal_offset = masks.causal_offset,
-        .window = masks.window,
-        .scale = vkf__case_factor(c, 0.5f),
-        .fully_masked = masks.fully_masked,
+        .logarithm = vkf__case_constant(c, VKF_SOFTMAX_SPEC_LOGARITHM, vkf__case_flip(c, false)),
     };
+    vkf__case_draw_masks(c, &ids, scores, false, (int32_t)scores[3] - (int32_t)scores[2] + 1, &args.masks);
+    args.masks.scale = vkf__case_factor(c, 0.5f);
+    if (vkf__case_flip(c, false))
+        args.masks.row = 0; // all queries share one
     vkf__case_extremes(c, &x);
     return run(c, &args);
 }
@@ -228,9 +197,10 @@ static vkf_status run_lowest(vkf__cases *c)
         .heads = 1,
         .q_len = sizeof rows / sizeof rows[0],
         .k_len = 5,
-        .mask_cols = 5,
-        .scale = 1,
-        .fully_masked = (vkf_fully_masked)vkf__case_pick(c, VKF_FULLY_MASKED_ZERO, VKF_FULLY_MASKED_COUNT),
+        .masks = {.cols = 5,
+                  .scale = 1,
+                  .fully_masked = (vkf_fully_masked)vkf__case_pick(c, VKF_FULLY_MASKED_ZERO, VKF_FULLY_MASKED_COUNT)},
+        .logarithm = vkf__case_constant(c, VKF_SOFTMAX_SPEC_LOGARITHM, vkf__case_flip(c, false)),
     };
     return run(c, &args);
 }

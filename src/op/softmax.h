@@ -7,23 +7,55 @@
 // The type in which masks of a kind are stored.
 vkf_dtype vkf__mask_dtype(vkf_mask_kind kind);
 
+// What becomes of scores (batch, heads, q_len, k_len) between the products that they are and their softmax.
+typedef struct vkf__masks {
+    vkf__span mask;
+    vkf__span key_mask;
+    vkf__span slopes; // optional, (heads) f32: see vkf_sdpa_desc
+    vkf__span sinks;  // the same
+    vkf_mask_kind kind;
+    vkf_mask_kind key_kind;
+    uint32_t cols;             // keys that the masks cover; those after them are always visible
+    uint32_t batch, head, row; // strides of the mask in elements; 0 broadcasts
+    uint32_t key_batch;        // of the key mask
+    bool causal;
+    int32_t causal_offset;   // key s is visible to query l when s <= l + causal_offset
+    uint32_t window;         // and s + window > l + causal_offset; 0: unlimited
+    int32_t distance_offset; // slopes, without an additive mask, take |s - l - distance_offset|
+    float soft_cap;          // 0: none
+    float scale;
+    vkf_fully_masked fully_masked;
+} vkf__masks;
+
+// What the masks make of the constants and the parameters of softmax, attention and its gradients, OP.
+#define VKF_MASK_FLAGS(OP, masks)                                                                              \
+    [VKF_##OP##_SPEC_MASK_KIND] = (uint32_t)(masks)->kind,                                                     \
+    [VKF_##OP##_SPEC_KEY_MASK_KIND] = (uint32_t)(masks)->key_kind, [VKF_##OP##_SPEC_CAUSAL] = (masks)->causal, \
+    [VKF_##OP##_SPEC_WINDOW] = (masks)->window > 0, [VKF_##OP##_SPEC_SCORE_FORM] = vkf__score_form(masks)
+// Without a causal mask and a window every key is visible, and this offset says so to the account.
+#define VKF_MASK_PARAMS(masks, k_len)                                                                               \
+    .mask_cols = (masks)->cols, .mask_batch = (masks)->batch, .mask_head = (masks)->head, .mask_row = (masks)->row, \
+    .key_mask_batch = (masks)->key_batch,                                                                           \
+    .causal_offset = (masks)->causal || (masks)->window > 0 ? (masks)->causal_offset : (int32_t)(k_len),            \
+    .window = (masks)->window, .distance_offset = (masks)->distance_offset, .soft_cap = (masks)->soft_cap,          \
+    .scale = (masks)->scale
+// As they are bound.
+#define VKF_MASK_BINDINGS(masks)                                                  \
+    {(masks)->mask, false}, {(masks)->key_mask, false}, {(masks)->slopes, false}, \
+    {                                                                             \
+        (masks)->sinks, false                                                     \
+    }
+
+// VKF_SHADER_SCORE_*
+uint32_t vkf__score_form(const vkf__masks *masks);
+
 typedef struct vkf__softmax_args {
     const char *label;
     vkf__span x;
     vkf__span out; // may be x
-    vkf__span mask;
-    vkf__span key_mask;
-    vkf_mask_kind mask_kind;
-    vkf_mask_kind key_mask_kind;
     uint32_t batch, heads, q_len, k_len;
-    uint32_t mask_cols;                       // keys that the masks cover; those after them are always visible
-    uint32_t mask_batch, mask_head, mask_row; // strides in elements; 0 broadcasts
-    uint32_t key_mask_batch;
-    bool causal;
-    int32_t causal_offset; // key s is visible to query l when s <= l + causal_offset
-    uint32_t window;       // 0: unlimited
-    float scale;
-    vkf_fully_masked fully_masked;
+    vkf__masks masks;
+    bool logarithm; // of the softmax
 } vkf__softmax_args;
 VKF_MUST_CHECK vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args);
 

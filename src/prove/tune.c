@@ -183,8 +183,7 @@ static vkf__attention_args attention_args(const vkf_tune_problem *p, const opera
         .k_len = p->n,
         .head_dim = p->k,
         .v_head_dim = p->k,
-        .mask_cols = p->n,
-        .scale = 1.0f / sqrtf((float)p->k),
+        .masks = {.cols = p->n, .scale = 1.0f / sqrtf((float)p->k)},
     };
 }
 

@@ -79,11 +79,11 @@ static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 static void set_bias(const vkf__tape *tape, const vkf__score_bias *bias, vkf__attention_args *forward)
 {
     const vkf__tape_value *value = vkf__tape_at(tape, bias->value);
-    forward->mask = bias_part(value, &value->span, bias);
-    forward->mask_kind = VKF_MASK_ADDITIVE;
-    forward->mask_batch = 0;
-    forward->mask_head = bias->head;
-    forward->mask_row = bias->row;
+    forward->masks.mask = bias_part(value, &value->span, bias);
+    forward->masks.kind = VKF_MASK_ADDITIVE;
+    forward->masks.batch = 0;
+    forward->masks.head = bias->head;
+    forward->masks.row = bias->row;
 }
 
 // Leaves what the way back takes.

@@ -26,7 +26,7 @@ static vkf_status back(vkf__tape *tape, const vkf__tape_node *node)
 static vkf_status emit_lengths(vkf__tape *tape, const vkf__tape_value *x, uint32_t batch, vkf__span *out_lengths)
 {
     vkf__softmax_args args = {
-        .label = "all_of_len", .x = x->span, .batch = batch, .heads = 1, .q_len = 1, .k_len = 1, .scale = 1};
+        .label = "all_of_len", .x = x->span, .batch = batch, .heads = 1, .q_len = 1, .k_len = 1, .masks = {.scale = 1}};
     VKF_RETURN_IF_ERROR(vkf__work_temp(tape->work, VKF_DTYPE_F32, batch, &args.out));
     VKF_RETURN_IF_ERROR(vkf__emit_softmax(tape->work, &args));
     *out_lengths = args.out;

@@ -110,7 +110,7 @@ static void test_grad_of_smaller_runs(void **state)
     vkf__attention_grad_args largest = args;
     largest.forward.batch = 3;
     largest.forward.q_len = 40;
-    largest.forward.k_len = largest.forward.mask_cols = 70;
+    largest.forward.k_len = largest.forward.masks.cols = 70;
     vkf_test_assert_ok(
         ops,
         vkf_test_run_resized(ops->gpu.context, "grad", vkf__operator(VKF_OP_ATTENTION_GRAD)->emit, &largest, &args),

@@ -34,9 +34,9 @@ static void test_memory_grows_with_the_lengths(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf__attention_grad_args args = long_args();
-    args.forward.q_len = args.forward.k_len = args.forward.mask_cols = 1u << 14;
+    args.forward.q_len = args.forward.k_len = args.forward.masks.cols = 1u << 14;
     const uint64_t bytes = planned_bytes(ops, &args);
-    args.forward.q_len = args.forward.k_len = args.forward.mask_cols = 1u << 15;
+    args.forward.q_len = args.forward.k_len = args.forward.masks.cols = 1u << 15;
     assert_true(planned_bytes(ops, &args) <= 2 * bytes);
     args.forward.batch = 1u << 17;
     vkf__work work;

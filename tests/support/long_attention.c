@@ -22,7 +22,7 @@ vkf__attention_args vkf_test_long_attention(void)
         .k_len = VKF_TEST_LONG_LENGTH,
         .head_dim = WIDTH,
         .v_head_dim = WIDTH,
-        .mask_cols = VKF_TEST_LONG_LENGTH,
-        .scale = 0.125f,
+        .masks.cols = VKF_TEST_LONG_LENGTH,
+        .masks.scale = 0.125f,
     };
 }

@@ -264,15 +264,15 @@ static void softmax(const softmax_case *c, float *out)
         .label = "softmax",
         .x = floats(c->x, COUNT),
         .out = floats(c->x, COUNT),
-        .key_mask = vkf_hand_operand(VKF_DTYPE_I32, &c->length, 1),
-        .key_mask_kind = VKF_MASK_LENGTHS,
+        .masks.key_mask = vkf_hand_operand(VKF_DTYPE_I32, &c->length, 1),
+        .masks.key_kind = VKF_MASK_LENGTHS,
         .batch = 1,
         .heads = 1,
         .q_len = ROWS,
         .k_len = DIM,
-        .mask_cols = DIM,
-        .key_mask_batch = 1,
-        .scale = c->scale,
+        .masks.cols = DIM,
+        .masks.key_batch = 1,
+        .masks.scale = c->scale,
     };
     vkf_hand_run(VKF_OP_SOFTMAX, &args);
     vkf_hand_read(&args.out, out);

@@ -30,21 +30,21 @@ typedef struct softmax_case {
 static softmax_case one_row(const float *x, float *out)
 {
     return (softmax_case){
-        .args = {.batch = 1, .heads = 1, .q_len = 1, .k_len = 3, .mask_cols = 3, .scale = 1}, .x = x, .out = out};
+        .args = {.batch = 1, .heads = 1, .q_len = 1, .k_len = 3, .masks = {.cols = 3, .scale = 1}}, .x = x, .out = out};
 }
 
 static void softmax(const softmax_case *c)
 {
     vkf__softmax_args args = c->args;
     const size_t count = (size_t)args.batch * args.heads * args.q_len * args.k_len;
-    const size_t masked = (size_t)(args.batch - 1) * args.mask_batch + (args.heads - 1) * args.mask_head +
-                          (args.q_len - 1) * args.mask_row + args.mask_cols;
+    const size_t masked = (size_t)(args.batch - 1) * args.masks.batch + (args.heads - 1) * args.masks.head +
+                          (args.q_len - 1) * args.masks.row + args.masks.cols;
     args.label = "softmax";
-    args.key_mask_batch = args.key_mask_kind == VKF_MASK_LENGTHS ? 1 : args.mask_cols;
+    args.masks.key_batch = args.masks.key_kind == VKF_MASK_LENGTHS ? 1 : args.masks.cols;
     args.x = args.out = vkf_hand_operand(VKF_DTYPE_F32, c->x, count);
-    args.mask = vkf_hand_operand(vkf__mask_dtype(args.mask_kind), c->mask, masked);
-    args.key_mask =
-        vkf_hand_operand(vkf__mask_dtype(args.key_mask_kind), c->key_mask, (size_t)args.batch * args.key_mask_batch);
+    args.masks.mask = vkf_hand_operand(vkf__mask_dtype(args.masks.kind), c->mask, masked);
+    args.masks.key_mask =
+        vkf_hand_operand(vkf__mask_dtype(args.masks.key_kind), c->key_mask, (size_t)args.batch * args.masks.key_batch);
     vkf_hand_run(VKF_OP_SOFTMAX, &args);
     vkf_hand_read(&args.out, c->out);
 }
@@ -59,7 +59,7 @@ static void test_softmax_of_logarithms(void **state)
     softmax_case c = one_row(x, out);
     softmax(&c);
     assert_close(out, expected, 3, ATOL, RTOL, "softmax");
-    c.args.scale = 2;
+    c.args.masks.scale = 2;
     softmax(&c);
     assert_close(out, squared, 3, ATOL, RTOL, "softmax, scale 2");
 }
@@ -88,14 +88,14 @@ static void test_softmax_mask_kinds(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         float out[3];
         softmax_case c = one_row(x, out);
-        c.args.key_mask_kind = cases[i].kind;
+        c.args.masks.key_kind = cases[i].kind;
         c.key_mask = cases[i].mask;
         softmax(&c);
         assert_close(out, cases[i].expected, 3, ATOL, RTOL, "key mask");
         if (cases[i].kind == VKF_MASK_LENGTHS)
             continue;
-        c.args.key_mask_kind = VKF_MASK_NONE;
-        c.args.mask_kind = cases[i].kind;
+        c.args.masks.key_kind = VKF_MASK_NONE;
+        c.args.masks.kind = cases[i].kind;
         c.mask = cases[i].mask;
         softmax(&c);
         assert_close(out, cases[i].expected, 3, ATOL, RTOL, "mask");
@@ -112,9 +112,9 @@ static void test_softmax_masks_together(void **state)
     float out[4];
     softmax_case c = one_row(x, out);
     c.args.k_len = 4;
-    c.args.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    c.args.masks.kind = VKF_MASK_BOOL_EXCLUDE;
     c.mask = exclude;
-    c.args.key_mask_kind = VKF_MASK_ADDITIVE;
+    c.args.masks.key_kind = VKF_MASK_ADDITIVE;
     c.key_mask = added;
     softmax(&c);
     assert_close(out, expected, 4, ATOL, RTOL, "both masks");
@@ -133,20 +133,20 @@ static void test_softmax_mask_strides(void **state)
                       .args.heads = 2,
                       .args.q_len = 1,
                       .args.k_len = 2,
-                      .args.mask_cols = 2,
+                      .args.masks.cols = 2,
                       .x = x,
                       .out = out,
-                      .args.scale = 1,
-                      .args.mask_kind = VKF_MASK_BOOL_EXCLUDE,
+                      .args.masks.scale = 1,
+                      .args.masks.kind = VKF_MASK_BOOL_EXCLUDE,
                       .mask = mask,
-                      .args.mask_batch = 4,
-                      .args.mask_head = 2};
+                      .args.masks.batch = 4,
+                      .args.masks.head = 2};
     softmax(&c);
     assert_close(out, per_head, 8, ATOL, RTOL, "mask per head");
-    c.args.mask_head = 0;
+    c.args.masks.head = 0;
     softmax(&c);
     assert_close(out, per_batch, 8, ATOL, RTOL, "mask per batch entry");
-    c.args.mask_batch = 0;
+    c.args.masks.batch = 0;
     softmax(&c);
     assert_close(out, shared, 8, ATOL, RTOL, "one mask");
 }
@@ -163,19 +163,19 @@ static void test_softmax_causal_and_window(void **state)
                       .args.heads = 1,
                       .args.q_len = 2,
                       .args.k_len = 4,
-                      .args.mask_cols = 4,
+                      .args.masks.cols = 4,
                       .x = x,
                       .out = out,
-                      .args.scale = 1,
-                      .args.causal = true,
-                      .args.causal_offset = 2};
+                      .args.masks.scale = 1,
+                      .args.masks.causal = true,
+                      .args.masks.causal_offset = 2};
     softmax(&c);
     assert_close(out, causal, 8, ATOL, RTOL, "causal, bottom right");
-    c.args.window = 2;
+    c.args.masks.window = 2;
     softmax(&c);
     assert_close(out, windowed, 8, ATOL, RTOL, "window of 2");
-    c.args.window = 0;
-    c.args.causal_offset = 0;
+    c.args.masks.window = 0;
+    c.args.masks.causal_offset = 0;
     softmax(&c);
     assert_close(out, top_left, 8, ATOL, RTOL, "causal, top left");
 }
@@ -189,7 +189,7 @@ static void test_softmax_fully_masked_rules(void **state)
     for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
         float out[3];
         softmax_case c = one_row(input, out);
-        c.args.fully_masked = (vkf_fully_masked)rule;
+        c.args.masks.fully_masked = (vkf_fully_masked)rule;
         softmax(&c);
         assert_close(out, expected[rule], 3, ATOL, RTOL, "fully masked");
     }
@@ -212,9 +212,9 @@ static void test_softmax_low_masks_are_values(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         float out[3];
         softmax_case c = one_row(x, out);
-        c.args.mask_kind = VKF_MASK_ADDITIVE;
+        c.args.masks.kind = VKF_MASK_ADDITIVE;
         c.mask = rows[i].mask;
-        c.args.fully_masked = VKF_FULLY_MASKED_NAN;
+        c.args.masks.fully_masked = VKF_FULLY_MASKED_NAN;
         softmax(&c);
         assert_close(out, rows[i].expected, 3, ATOL, RTOL, "low masks");
     }
@@ -228,10 +228,10 @@ static void test_softmax_masks_overflow_together(void **state)
     const float first[] = {1, 0, 0};
     float out[3];
     softmax_case c = one_row(x, out);
-    c.args.mask_kind = c.args.key_mask_kind = VKF_MASK_ADDITIVE;
+    c.args.masks.kind = c.args.masks.key_kind = VKF_MASK_ADDITIVE;
     c.mask = low;
     c.key_mask = part;
-    c.args.fully_masked = VKF_FULLY_MASKED_NAN;
+    c.args.masks.fully_masked = VKF_FULLY_MASKED_NAN;
     softmax(&c);
     assert_close(out, first, 3, 0, 0, "low masks together");
 }
@@ -257,7 +257,7 @@ static void test_softmax_special_values(void **state)
     const uint8_t exclude[] = {0, 1, 0};
     const float first[] = {1, 0, 0};
     c.x = nan_row;
-    c.args.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    c.args.masks.kind = VKF_MASK_BOOL_EXCLUDE;
     c.mask = exclude;
     softmax(&c);
     assert_close(out, first, 3, 0, 0, "a masked NaN");
@@ -275,13 +275,13 @@ static void test_softmax_rows_sum_to_one(void **state)
                             .args.heads = 3,
                             .args.q_len = 2,
                             .args.k_len = COLS,
-                            .args.mask_cols = COLS,
+                            .args.masks.cols = COLS,
                             .x = x,
                             .out = out,
-                            .args.scale = 0.5f,
-                            .args.causal = true,
-                            .args.causal_offset = 20,
-                            .args.window = 9});
+                            .args.masks.scale = 0.5f,
+                            .args.masks.causal = true,
+                            .args.masks.causal_offset = 20,
+                            .args.masks.window = 9});
     for (size_t i = 0; i < ROWS * COLS; i++) {
         assert_true(out[i] >= 0);
         sums[i / COLS] += out[i];

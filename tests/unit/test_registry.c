@@ -67,6 +67,7 @@ static bool binding_agrees(const vkf__kernel *row, const spirv_binding *b)
         return b->kind == SPIRV_STORAGE_BUFFER;
     case VKF_OPERAND_TEXEL:
     case VKF_OPERAND_TEXEL4:
+    case VKF_OPERAND_VALUES:
         return b->kind == SPIRV_TEXEL_BUFFER;
     default:
         return false;

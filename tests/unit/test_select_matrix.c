@@ -338,9 +338,9 @@ static void test_matrix_spec(void **state)
     vkf__caps caps = matrix_caps();
     const vkf__variant gemm = variant_named("gemm_coopmat.f16_f16_f16", "64x64");
     const vkf__variant attention = variant_named("attention_coopmat.f16_f16_f16", "rows16");
-    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 99, 99, 99};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 99, 99, 99};
     const uint32_t gemm_spec[] = {4 * 32, 64, 64, 32, 32, 32, 6, 7, 8, 9, 10, 11, 16, 8, 32};
-    const uint32_t attention_spec[] = {4 * 64, 16, 32, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 16, 8, 32};
+    const uint32_t attention_spec[] = {4 * 64, 16, 32, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 8, 32};
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
     caps.matrix.shapes[0].n = 8;
     caps.matrix.shapes[0].k = 32;

@@ -40,19 +40,20 @@ layout(constant_id = VKF_ATTENTION_GRAD_SPEC_MASK_KIND) const uint MASK_KIND = 0
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_CAUSAL) const uint CAUSAL = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_GRAD_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_GIVES) const uint GIVES = VKF_ATTENTION_GRAD_OUTPUT;
 layout(constant_id = VKF_ATTENTION_GRAD_SPEC_DROPOUT) const uint DROPOUT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_grad_params p; };
 #ifdef ATTENTION_GRAD_PAIR
 layout(push_constant) uniform offsets_block {
-    uint rows_offset, out_offset, mask_offset, key_mask_offset, value_out_offset;
+    uint rows_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset, value_out_offset;
     ROWS_ADDRESS
 };
 READ_WRITE(TYPE_OUT, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, value_out)
 #else
 layout(push_constant) uniform offsets_block {
-    uint rows_offset, out_offset, mask_offset, key_mask_offset;
+    uint rows_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
     ROWS_ADDRESS
 };
 #endif
@@ -98,7 +99,8 @@ float own_maximum, own_factor, own_delta; // of a query
 float maximum, total;         // of the weights, relative to maximum
 uint kept;                    // a bit for each of the scores
 float scores[STEP];           // then weights
-float changes[STEP];          // of scores
+float changes[STEP];           // of scores
+float bends[CAPPED ? STEP : 1]; // of the capped scores
 uint first_query; // among those of all key heads
 uint first_other; // row
 
@@ -200,8 +202,9 @@ void start_output(work w, uint own)
 {
     float before = p.slice > 0 ? number(p.maxima_first + first_query + own) : LOWEST;
     float factor = p.slice > 0 ? number(p.factors_first + first_query + own) : 0.0;
-    maximum = is_nan(before) ? LOWEST : before;
-    total = is_nan(before) ? before : factor > 0.0 ? 1.0 / factor : 0.0;
+    vec2 begun = start_softmax(head_of(w, own), p.slice == 0);
+    maximum = is_nan(before) ? LOWEST : max(before, begun.x);
+    total = is_nan(before) ? before : factor > 0.0 ? 1.0 / factor : begun.y;
     uint first = first_element(w, own, p.out_batch, p.out_row, p.out_head);
     [[unroll]] for (uint i = 0; i < V_HEAD_DIM; ++i) {
         if (SUMS_SECOND && p.slice > 0)
@@ -259,7 +262,9 @@ void mask_scores(work w, uint first, uint end)
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
         uint other = min(first + j, end - 1), row = OWNS_KEYS ? other : own_row(w);
         uint key = OWNS_KEYS ? min(own_row(w), p.k_len - 1) : other;
-        float score = scores[j] * p.scale;
+        float score = cap_score(scores[j] * p.scale);
+        if (CAPPED)
+            bends[j] = cap_slope(score);
         if (key < p.mask_cols)
             score = mask_score(view_query(w, row), key, score);
         scores[j] = first + j < end ? score : MASKED;
@@ -352,6 +357,8 @@ void make_gradients(uint first, uint end)
         float change = dropped(j, changes[j]);
         change -= OWNS_KEYS ? query_number(p.deltas_first, first, end, j) : own_delta;
         changes[j] = floatBitsToUint(scores[j]) != 0 ? scores[j] * change : 0.0;
+        if (CAPPED)
+            changes[j] *= bends[j];
     }
 }
 

@@ -16,7 +16,7 @@ CHECK_TILE(attention_grad.depth, VKF_ATTENTION_GRAD_SPEC_DEPTH);
 #define PASS_CONSTANTS                                                                                               \
     CONSTANT(ATTENTION_GRAD, HEAD_DIM), CONSTANT(ATTENTION_GRAD, V_HEAD_DIM), CONSTANT(ATTENTION_GRAD, MASK_KIND),   \
         CONSTANT(ATTENTION_GRAD, KEY_MASK_KIND), CONSTANT(ATTENTION_GRAD, CAUSAL), CONSTANT(ATTENTION_GRAD, WINDOW), \
-        CONSTANT(ATTENTION_GRAD, GIVES), CONSTANT(ATTENTION_GRAD, DROPOUT)
+        CONSTANT(ATTENTION_GRAD, GIVES), CONSTANT(ATTENTION_GRAD, DROPOUT), CONSTANT(ATTENTION_GRAD, SCORE_FORM)
 
 static const char *const constants[VKF_ATTENTION_GRAD_SPEC_COUNT] = {
     LOCAL_SIZE,
@@ -138,27 +138,31 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     return 4 * config->local_size;
 }
 
-#define GRAD(shader, op_, operands, out)                                                                            \
+#define HEADS                                                                                       \
+    .operands[VKF_ATTENTION_GRAD_BINDING_SLOPES - 1] = VKF_OPERAND_VALUES,                          \
+                                                  .operands[VKF_ATTENTION_GRAD_BINDING_SINKS - 1] = \
+                                                      VKF_OPERAND_VALUES,                           \
+                                                  PARAMS(vkf_attention_grad_params)
+#define GRAD(shader, op_, count, out)                                                                               \
     {                                                                                                               \
-        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = operands,     \
-        PARAMS(vkf_attention_grad_params), CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, \
-        .shared_bytes = shared_bytes, .offers = (op_) == VKF_OP_ATTENTION_GRAD ? VKF_FORM_BIASED : 0u               \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = STORAGE(out), .operand_count = count, HEADS, \
+        CONSTANTS(constants), .tile_count = 4, CONFIGS(configs), .valid = valid, .shared_bytes = shared_bytes,      \
+        .offers = (op_) == VKF_OP_ATTENTION_GRAD ? VKF_FORM_BIASED : 0u                                             \
     }
-#define GRAD_ADDRESS(shader, op_, operand_count_, out)                                                         \
-    {                                                                                                          \
-        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = VKF_NEEDS_SUBGROUP | STORAGE(out),      \
-        .operands = {VKF_OPERAND_ADDRESS}, .operand_count = operand_count_, PARAMS(vkf_attention_grad_params), \
-        CONSTANTS(address_constants), .tile_count = 4, CONFIGS(address_configs), .valid = address_valid,       \
-        .subgroup_size = workgroup_subgroup, .rung = VKF_RUNG_ADDRESS                                          \
+#define GRAD_ADDRESS(shader, op_, count, out)                                                                   \
+    {                                                                                                           \
+        .name = NAME_1(shader, out), TYPES_1(out), .op = op_, .needs = VKF_NEEDS_SUBGROUP | STORAGE(out),       \
+        .operands[0] = VKF_OPERAND_ADDRESS, .operand_count = count, HEADS, CONSTANTS(address_constants),        \
+        .tile_count = 4, CONFIGS(address_configs), .valid = address_valid, .subgroup_size = workgroup_subgroup, \
+        .rung = VKF_RUNG_ADDRESS                                                                                \
     }
 // One module for either operator.
-#define GRAD_TEXEL(shader, op_, out)                                                                  \
-    {                                                                                                 \
-        .name = NAME_1(shader, out), TYPES_1(out), .module = "attention_grad_texel." #out, .op = op_, \
-        .needs = VKF_NEEDS_SHUFFLE | VKF_NEEDS_SUBGROUP, .operands = {VKF_OPERAND_TEXEL4},            \
-        .operand_count = VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, PARAMS(vkf_attention_grad_params),     \
-        CONSTANTS(address_constants), .tile_count = 4, CONFIGS(texel_configs), .valid = texel_valid,  \
-        .subgroup_size = workgroup_subgroup, .rung = VKF_RUNG_TEXEL                                   \
+#define GRAD_TEXEL(shader, op_, out)                                                                                 \
+    {                                                                                                                \
+        .name = NAME_1(shader, out), TYPES_1(out), .module = "attention_grad_texel." #out, .op = op_,                \
+        .needs = VKF_NEEDS_SHUFFLE | VKF_NEEDS_SUBGROUP, .operands[0] = VKF_OPERAND_TEXEL4,                          \
+        .operand_count = VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, HEADS, CONSTANTS(address_constants), .tile_count = 4, \
+        CONFIGS(texel_configs), .valid = texel_valid, .subgroup_size = workgroup_subgroup, .rung = VKF_RUNG_TEXEL    \
     }
 #define PACK(shader, configs_, rung_, x)                                                                              \
     {                                                                                                                 \
@@ -169,12 +173,12 @@ static uint32_t pack_shared_bytes(const vkf__config *config)
     }
 
 static const vkf__kernel rows[] = {
-    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD("attention_train", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_SINKS, f32),
     GRAD("attention_grad_pair", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
-    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
-    GRAD_ADDRESS("attention_train_address", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD("attention_grad", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_SINKS, f32),
+    GRAD_ADDRESS("attention_train_address", VKF_OP_ATTENTION_TRAIN, VKF_ATTENTION_GRAD_BINDING_SINKS, f32),
     GRAD_ADDRESS("attention_grad_pair_address", VKF_OP_ATTENTION_GRAD_PAIR, VKF_ATTENTION_GRAD_BINDING_VALUE_OUT, f32),
-    GRAD_ADDRESS("attention_grad_address", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_KEY_MASK, f32),
+    GRAD_ADDRESS("attention_grad_address", VKF_OP_ATTENTION_GRAD, VKF_ATTENTION_GRAD_BINDING_SINKS, f32),
     GRAD_TEXEL("attention_grad_pair_texel", VKF_OP_ATTENTION_GRAD_PAIR, f32),
     GRAD_TEXEL("attention_grad_texel", VKF_OP_ATTENTION_GRAD, f32),
     PACK("attention_grad_pack", pack_configs, PLAIN, f32),

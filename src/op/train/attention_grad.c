@@ -271,16 +271,8 @@ static struct vkf_attention_grad_params params_of(const subject *of, const pass 
         .value_out_batch = job->value_out.batch_stride,
         .value_out_row = job->value_out.row_stride,
         .value_out_head = job->value_out.head_stride,
-        .mask_cols = forward->mask_cols,
-        .mask_batch = forward->mask_batch,
-        .mask_head = forward->mask_head,
-        .mask_row = forward->mask_row,
-        .key_mask_batch = forward->key_mask_batch,
-        // Without a causal mask and a window every key is visible, and this offset says so to the account.
-        .causal_offset = forward->causal || forward->window > 0 ? forward->causal_offset : (int32_t)forward->k_len,
-        .window = forward->window,
-        .scale = forward->scale,
-        .fully_masked = (uint32_t)forward->fully_masked,
+        VKF_MASK_PARAMS(&forward->masks, forward->k_len),
+        .fully_masked = (uint32_t)forward->masks.fully_masked,
         .threshold = vkf__dropout_threshold(of->dropout->p),
         .stream = of->dropout->stream,
         .step = of->dropout->step,
@@ -297,10 +289,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_GRAD_SPEC_HEAD_DIM] = forward->head_dim,
         [VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM] = forward->v_head_dim,
-        [VKF_ATTENTION_GRAD_SPEC_MASK_KIND] = (uint32_t)forward->mask_kind,
-        [VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND] = (uint32_t)forward->key_mask_kind,
-        [VKF_ATTENTION_GRAD_SPEC_CAUSAL] = forward->causal,
-        [VKF_ATTENTION_GRAD_SPEC_WINDOW] = forward->window > 0,
+        VKF_MASK_FLAGS(ATTENTION_GRAD, &forward->masks),
         [VKF_ATTENTION_GRAD_SPEC_GIVES] = job->gives,
         [VKF_ATTENTION_GRAD_SPEC_DROPOUT] = of->dropout->p > 0,
     };
@@ -312,8 +301,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
         .flags = flags,
         .bindings = {{of->rows.whole, vkf__attention_grad_trains(job->gives)},
                      {job->out.span, true},
-                     {forward->mask, false},
-                     {forward->key_mask, false},
+                     VKF_MASK_BINDINGS(&forward->masks),
                      {*second, true}},
         .params = params,
     };
@@ -322,7 +310,7 @@ static vkf_status emit_slice(vkf__work *work, const subject *of, const pass *job
     const uint64_t rows_each = tile->each * config->local_size / tile->lanes;
     const uint64_t blocks = (own_rows(forward, job->gives) + rows_each - 1) / rows_each;
     const uint64_t times = job->gives == VKF_ATTENTION_GRAD_BIAS
-                               ? (uint64_t)forward->kv_heads * vkf__div_up_u32(forward->mask_cols, tile->step)
+                               ? (uint64_t)forward->kv_heads * vkf__div_up_u32(forward->masks.cols, tile->step)
                                : of->key_heads;
     vkf__grid_flat(work, blocks * times, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);

@@ -44,28 +44,21 @@ static vkf__heads_span heads_of(vkf__cases *c, const shape *s, uint32_t length, 
 static void set_masks(vkf__cases *c, const shape *s, vkf__attention_args *args)
 {
     // The rule for rows that see no key is no constant.
-    static const vkf__mask_constants ids = {VKF_ATTENTION_GRAD_SPEC_MASK_KIND, VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND,
-                                            VKF_ATTENTION_GRAD_SPEC_CAUSAL, VKF_ATTENTION_GRAD_SPEC_WINDOW,
-                                            VKF_ATTENTION_GRAD_SPEC_COUNT};
-    vkf__case_masks masks;
+    static const vkf__mask_constants ids = {VKF_ATTENTION_GRAD_SPEC_MASK_KIND,  VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND,
+                                            VKF_ATTENTION_GRAD_SPEC_CAUSAL,     VKF_ATTENTION_GRAD_SPEC_WINDOW,
+                                            VKF_ATTENTION_GRAD_SPEC_SCORE_FORM, VKF_ATTENTION_GRAD_SPEC_COUNT};
+    vkf__masks *masks = &args->masks;
     vkf__case_draw_masks(c, &ids, (const uint32_t[4]){s->batch, s->heads, s->q_len, s->k_len}, false,
-                         (int32_t)s->k_len - (int32_t)s->q_len, &masks);
-    args->mask = masks.mask;
-    args->key_mask = masks.key_mask;
-    args->mask_kind = masks.mask_kind;
-    args->key_mask_kind = masks.key_mask_kind;
-    args->mask_cols = masks.mask_cols;
-    args->mask_batch = masks.mask_batch;
-    args->mask_head = masks.mask_head;
-    args->mask_row = masks.mask_row;
-    args->key_mask_batch = masks.key_mask_batch;
-    args->causal = masks.causal;
+                         (int32_t)s->k_len - (int32_t)s->q_len, masks);
+    masks->scale = 0.25f;
     // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block, and at edge
     // shapes the last query in whose window a key lies is not the last of all.
-    args->causal_offset = c->draw ? (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len
-                                  : masks.causal_offset + (masks.window > 0 ? 16 : 0);
-    args->window = c->draw && masks.window > 0 ? 1 + vkf__case_pick(c, 0, 8) : masks.window;
-    args->fully_masked = masks.fully_masked;
+    if (c->draw)
+        masks->causal_offset = (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len;
+    else
+        masks->causal_offset += masks->window > 0 ? 16 : 0;
+    if (c->draw && masks->window > 0)
+        masks->window = 1 + vkf__case_pick(c, 0, 8);
 }
 
 static vkf__attention_args forward_of(vkf__cases *c, const shape *s)
@@ -83,7 +76,6 @@ static vkf__attention_args forward_of(vkf__cases *c, const shape *s)
         .k_len = s->k_len,
         .head_dim = s->width,
         .v_head_dim = s->v_width,
-        .scale = 0.25f,
     };
     set_masks(c, s, &args);
     return args;
@@ -101,14 +93,14 @@ static void fill_row(const vkf__cases *c, const vkf__heads_span *x, uint32_t b, 
 // By lengths or bools: what an additive mask leaves of a number that is none is none.
 static bool is_hidden(const vkf__cases *c, const vkf__attention_args *forward, uint32_t b, uint32_t key)
 {
-    const uint8_t *bools = vkf__case_bytes(c, &forward->key_mask);
-    switch (forward->key_mask_kind) {
+    const uint8_t *bools = vkf__case_bytes(c, &forward->masks.key_mask);
+    switch (forward->masks.key_kind) {
     case VKF_MASK_LENGTHS:
-        return (int32_t)key >= ((const int32_t *)vkf__case_bytes(c, &forward->key_mask))[b];
+        return (int32_t)key >= ((const int32_t *)vkf__case_bytes(c, &forward->masks.key_mask))[b];
     case VKF_MASK_BOOL_EXCLUDE:
-        return bools[b * forward->key_mask_batch + key] != 0;
+        return bools[b * forward->masks.key_batch + key] != 0;
     case VKF_MASK_BOOL_ATTEND:
-        return bools[b * forward->key_mask_batch + key] == 0;
+        return bools[b * forward->masks.key_batch + key] == 0;
     default:
         return false;
     }
@@ -120,7 +112,7 @@ static void spoil_hidden(const vkf__cases *c, const shape *s, const both_ways *a
     const vkf__attention_args *forward = &args->grad.forward;
     for (uint32_t b = 0; b < s->batch; b++) {
         uint32_t hidden = 0;
-        for (uint32_t key = 0; key < forward->mask_cols; key++) {
+        for (uint32_t key = 0; key < forward->masks.cols; key++) {
             if (!is_hidden(c, forward, b, key))
                 continue;
             fill_row(c, &forward->k, b, s->kv_heads, key, s->width);
@@ -152,7 +144,7 @@ static vkf__attention_dropout dropout_of(vkf__cases *c)
 static void set_gradients(vkf__cases *c, const shape *s, vkf__attention_grad_args *grad)
 {
     const bool biased = (c->variant->kernel->offers & VKF_FORM_BIASED) && (c->spec || vkf__case_pick(c, 1, 4) > 0);
-    const uint32_t cols = grad->forward.mask_cols + vkf__case_pick(c, 0, 2),
+    const uint32_t cols = grad->forward.masks.cols + vkf__case_pick(c, 0, 2),
                    left_out = c->spec ? 3 : vkf__case_pick(c, 3, 6);
     const bool queries_first = vkf__case_flip(c, false);
     const vkf__heads_span none = {0};

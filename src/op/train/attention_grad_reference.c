@@ -21,27 +21,6 @@ typedef struct head {
     vkf__score_masks masks;
 } head;
 
-static vkf__score_masks masks_of(const vkf__execution *e)
-{
-    const struct vkf_attention_grad_params *p = e->params;
-    return (vkf__score_masks){
-        .binding = VKF_ATTENTION_GRAD_BINDING_MASK,
-        .key_binding = VKF_ATTENTION_GRAD_BINDING_KEY_MASK,
-        .kind = e->spec[VKF_ATTENTION_GRAD_SPEC_MASK_KIND],
-        .key_kind = e->spec[VKF_ATTENTION_GRAD_SPEC_KEY_MASK_KIND],
-        .cols = p->mask_cols,
-        .batch = p->mask_batch,
-        .head = p->mask_head,
-        .row = p->mask_row,
-        .key_batch = p->key_mask_batch,
-        .causal = e->spec[VKF_ATTENTION_GRAD_SPEC_CAUSAL],
-        .windowed = e->spec[VKF_ATTENTION_GRAD_SPEC_WINDOW],
-        .causal_offset = p->causal_offset,
-        .window = p->window,
-        .scale = p->scale,
-    };
-}
-
 static head view_head(const vkf__execution *e, uint64_t packed)
 {
     const struct vkf_attention_grad_params *p = e->params;
@@ -54,7 +33,7 @@ static head view_head(const vkf__execution *e, uint64_t packed)
         .stats = number * queries,
         .query_count = queries,
         .group = (uint32_t)group,
-        .masks = masks_of(e),
+        .masks = VKF_SCORE_MASKS(ATTENTION_GRAD, e, p),
     };
 }
 
@@ -80,17 +59,21 @@ static double multiply(const vkf__execution *e, const head *h, uint64_t r, uint6
     return sum;
 }
 
+static uint64_t query_head(const head *h, uint64_t r)
+{
+    return h->kv_head * h->group + r % h->group;
+}
+
 static double score_of(const vkf__execution *e, const head *h, uint64_t r, uint64_t s)
 {
-    return vkf__masked_score(e, &h->masks, h->b, h->kv_head * h->group + r % h->group, r / h->group, s,
-                             multiply(e, h, r, s, false));
+    return vkf__masked_score(e, &h->masks, h->b, query_head(h, r), r / h->group, s, multiply(e, h, r, s, false));
 }
 
 // By what dropout multiplies a weight.
 static double kept(const vkf__execution *e, const head *h, uint64_t r, uint64_t s)
 {
     const struct vkf_attention_grad_params *p = e->params;
-    const uint64_t row = (h->b * p->heads + h->kv_head * h->group + r % h->group) * p->q_len + r / h->group;
+    const uint64_t row = (h->b * p->heads + query_head(h, r)) * p->q_len + r / h->group;
     const uint32_t counter[4] = {(uint32_t)(s / 4), (uint32_t)row, p->stream, p->step};
     const uint32_t seed[2] = {p->seed_low, p->seed_high};
     uint32_t words[4];
@@ -114,15 +97,16 @@ typedef struct row_sums {
     double out[MOST_WIDTH];
 } row_sums;
 
-// As the dispatches before this one have left them.
-static void start_row(const vkf__execution *e, uint64_t stat, uint64_t out, row_sums *sums)
+// As the dispatches before this one have left them; the first begins with the sink.
+static void start_row(const vkf__execution *e, uint64_t stat, uint64_t out, double sink, row_sums *sums)
 {
     const struct vkf_attention_grad_params *p = e->params;
     const uint32_t width = e->spec[VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM];
     const double before = vkf__load(e, VKF_ATTENTION_GRAD_BINDING_ROWS, p->maxima_first + stat);
     const double factor = vkf__load(e, VKF_ATTENTION_GRAD_BINDING_ROWS, p->factors_first + stat);
     assert(width <= MOST_WIDTH && e->spec[VKF_ATTENTION_GRAD_SPEC_HEAD_DIM] <= MOST_WIDTH);
-    *sums = (row_sums){.maximum = -FLT_MAX};
+    *sums = (row_sums){.maximum = sink > -FLT_MAX ? sink : -FLT_MAX};
+    sums->total = sink == -INFINITY ? 0 : exp(sink - sums->maximum);
     if (p->slice == 0)
         return;
     sums->maximum = isnan(before) ? -FLT_MAX : before;
@@ -161,13 +145,12 @@ static double output_of(const vkf__execution *e, const head *h, const row_sums *
 static void train_row(const vkf__execution *e, const head *h, uint64_t r)
 {
     const struct vkf_attention_grad_params *p = e->params;
-    const uint64_t out =
-        h->b * p->out_batch + r / h->group * p->out_row + (h->kv_head * h->group + r % h->group) * p->out_head;
+    const uint64_t out = h->b * p->out_batch + r / h->group * p->out_row + query_head(h, r) * p->out_head;
     const uint32_t width = e->spec[VKF_ATTENTION_GRAD_SPEC_GIVES] == VKF_ATTENTION_GRAD_OUTPUT
                                ? e->spec[VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM]
                                : 0;
     row_sums sums;
-    start_row(e, h->stats + r, out, &sums);
+    start_row(e, h->stats + r, out, vkf__sink(e, &h->masks, query_head(h, r)), &sums);
     for (uint64_t s = slice_begin(e, p->k_len, p->slice); s < slice_begin(e, p->k_len, p->slice + 1); s++)
         add_key(e, h, r, s, &sums);
     for (uint32_t i = 0; i < width; i++)
@@ -215,7 +198,8 @@ static void add_pair(const vkf__execution *e, const head *h, uint64_t r, uint64_
     const double weight = weight_of(e, h, r, s);
     if (weight == 0)
         return;
-    const double change = change_of(e, h, r, s, weight), value = kept(e, h, r, s) * weight;
+    const double bend = vkf__cap_slope(&h->masks, multiply(e, h, r, s, false));
+    const double change = bend * change_of(e, h, r, s, weight), value = kept(e, h, r, s) * weight;
     for (uint32_t i = 0; i < width; i++)
         first[i] += change * load_packed(e, other, false, i);
     for (uint32_t i = 0; i < v_width && value != 0; i++)
@@ -264,7 +248,7 @@ static void give_bias(const vkf__execution *e, uint64_t kv_head, uint64_t r, uin
             continue;
         const head h = view_head(e, packed);
         const double weight = weight_of(e, &h, r, s);
-        sum += weight != 0 ? change_of(e, &h, r, s, weight) : 0;
+        sum += weight != 0 ? change_of(e, &h, r, s, weight) * vkf__mask_slope(e, &h.masks, query_head(&h, r)) : 0;
     }
     const uint64_t group = p->heads / p->kv_heads, h = kv_head * group + r % group;
     store_sums(e, VKF_ATTENTION_GRAD_BINDING_OUT, r / group * p->out_row + h * p->out_head + s, 1, &sum, 1, p->adds);

@@ -87,9 +87,9 @@ static void make_both_ways(vkf_bench_data *data, const attention_sizes *s, bool 
         .k_len = s->kv_len,
         .head_dim = s->head_dim,
         .v_head_dim = s->head_dim,
-        .mask_cols = s->kv_len,
-        .causal = causal,
-        .scale = 1 / sqrtf((float)s->head_dim),
+        .masks.cols = s->kv_len,
+        .masks.causal = causal,
+        .masks.scale = 1 / sqrtf((float)s->head_dim),
     };
     out->forward = (vkf__attention_train_args){.forward = forward, .row_stats = vkf__span_of(&row_stats)};
     out->back = (vkf__attention_grad_args){

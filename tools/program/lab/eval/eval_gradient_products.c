@@ -114,11 +114,11 @@ vkf_status vkf__eval_gradient_softmax(vkf_eval_gradients *g)
     vkf__softmax_args *a = &s.args;
     VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "rows", &a->q_len));
     VKF_RETURN_IF_ERROR(vkf__eval_size(g->c, "cols", &a->k_len));
-    VKF_RETURN_IF_ERROR(vkf__eval_f32(g->c, "scale", &a->scale));
-    a->fully_masked = g->c->settings.fully_masked;
-    a->mask_cols = a->mask_row = a->k_len;
+    VKF_RETURN_IF_ERROR(vkf__eval_f32(g->c, "scale", &a->masks.scale));
+    a->masks.fully_masked = g->c->settings.fully_masked;
+    a->masks.cols = a->masks.row = a->k_len;
     const vkf_eval_dims dims = VKF_DIMS(a->q_len, a->k_len);
-    VKF_RETURN_IF_ERROR(read_mask(g, "mask", dims, &a->mask_kind, &a->mask));
+    VKF_RETURN_IF_ERROR(read_mask(g, "mask", dims, &a->masks.kind, &a->masks.mask));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_input(g, "x", dims, &s.x));
     VKF_RETURN_IF_ERROR(vkf__eval_gradient_output(g, "out", dims, &s.out));
     return vkf__eval_run_gradients(g, emit_softmax, &s);
@@ -210,8 +210,8 @@ static vkf_status read_sdpa_sizes(const vkf_eval_case *c, vkf__attention_args *a
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "k_len", &a->k_len));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "head_dim", &a->head_dim));
     VKF_RETURN_IF_ERROR(vkf__eval_size(c, "v_dim", &a->v_head_dim));
-    VKF_RETURN_IF_ERROR(vkf__eval_f32(c, "scale", &a->scale));
-    return vkf__json_u32(c->settings.host, c->config_path, c->config, "window", 0, UINT32_MAX, &a->window);
+    VKF_RETURN_IF_ERROR(vkf__eval_f32(c, "scale", &a->masks.scale));
+    return vkf__json_u32(c->settings.host, c->config_path, c->config, "window", 0, UINT32_MAX, &a->masks.window);
 }
 
 static vkf_status read_sdpa_masks(vkf_eval_gradients *g, vkf__attention_args *a)
@@ -221,22 +221,22 @@ static vkf_status read_sdpa_masks(vkf_eval_gradients *g, vkf__attention_args *a)
     const bool per_head = mask && mask->rank == 4, lengths = key_mask && key_mask->rank == 1;
     const uint32_t plane = a->q_len * a->k_len;
     VKF_RETURN_IF_ERROR(vkf__json_string(g->c->settings.host, g->c->config_path, g->c->config, "causal", &causal));
-    a->causal = strcmp(causal, "none") != 0;
-    a->causal_offset = strcmp(causal, "bottom_right") == 0 ? (int32_t)(a->k_len - a->q_len) : 0;
-    a->mask_cols = a->mask_row = a->k_len;
-    a->mask_batch = per_head ? a->heads * plane : 0;
-    a->mask_head = per_head ? plane : 0;
+    a->masks.causal = strcmp(causal, "none") != 0;
+    a->masks.causal_offset = strcmp(causal, "bottom_right") == 0 ? (int32_t)(a->k_len - a->q_len) : 0;
+    a->masks.cols = a->masks.row = a->k_len;
+    a->masks.batch = per_head ? a->heads * plane : 0;
+    a->masks.head = per_head ? plane : 0;
     VKF_RETURN_IF_ERROR(
         read_mask(g, "mask", per_head ? VKF_DIMS(a->batch, a->heads, a->q_len, a->k_len) : VKF_DIMS(a->q_len, a->k_len),
-                  &a->mask_kind, &a->mask));
-    a->key_mask_batch = lengths ? 1 : a->k_len;
-    return read_mask(g, "key_mask", lengths ? VKF_DIMS(a->batch) : VKF_DIMS(a->batch, a->k_len), &a->key_mask_kind,
-                     &a->key_mask);
+                  &a->masks.kind, &a->masks.mask));
+    a->masks.key_batch = lengths ? 1 : a->k_len;
+    return read_mask(g, "key_mask", lengths ? VKF_DIMS(a->batch) : VKF_DIMS(a->batch, a->k_len), &a->masks.key_kind,
+                     &a->masks.key_mask);
 }
 
 vkf_status vkf__eval_gradient_sdpa(vkf_eval_gradients *g)
 {
-    sdpa_case s = {.g = g, .args = {.label = "attention", .fully_masked = g->c->settings.fully_masked}};
+    sdpa_case s = {.g = g, .args = {.label = "attention", .masks.fully_masked = g->c->settings.fully_masked}};
     vkf__attention_args *a = &s.args;
     VKF_RETURN_IF_ERROR(read_sdpa_sizes(g->c, a));
     VKF_RETURN_IF_ERROR(read_sdpa_masks(g, a));
@@ -304,12 +304,12 @@ static vkf_status read_additive(vkf_eval_gradients *g, additive_case *a)
         .heads = 1,
         .q_len = a->queries,
         .k_len = a->keys,
-        .mask_cols = a->keys,
-        .key_mask_batch = a->keys,
-        .scale = 1,
-        .fully_masked = g->c->settings.fully_masked,
+        .masks.cols = a->keys,
+        .masks.key_batch = a->keys,
+        .masks.scale = 1,
+        .masks.fully_masked = g->c->settings.fully_masked,
     };
-    return read_mask(g, "mask", VKF_DIMS(a->batch, a->keys), &a->softmax.key_mask_kind, &a->softmax.key_mask);
+    return read_mask(g, "mask", VKF_DIMS(a->batch, a->keys), &a->softmax.masks.key_kind, &a->softmax.masks.key_mask);
 }
 
 vkf_status vkf__eval_gradient_additive_attention(vkf_eval_gradients *g)

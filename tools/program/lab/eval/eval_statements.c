@@ -189,7 +189,7 @@ vkf_status vkf__eval_state_softmax(vkf__tape *tape, const vkf__softmax_args *arg
     softmax.out = *vkf__tape_span(tape, *out_value);
     VKF_RETURN_IF_ERROR(vkf__emit_softmax(tape->work, &softmax));
     const vkf__tape_node node = {softmax_back, *out_value, {x}, 0, NULL};
-    return vkf__tape_record(tape, &node, &args->scale, sizeof args->scale);
+    return vkf__tape_record(tape, &node, &args->masks.scale, sizeof args->masks.scale);
 }
 
 // ---- permute
