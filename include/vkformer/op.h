@@ -115,8 +115,8 @@ typedef struct vkf_softmax_desc {
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
 
 // torch.nn.functional.scaled_dot_product_attention: out = softmax(masks(cap(scale * q k^T))) v for every head. Wherever
-// the device has a kernel for the sizes, no matrix of scores is kept in memory, whatever becomes of scores. Query head h
-// reads key head h / (H / Hkv): grouped heads, as with enable_gqa.
+// the device has a kernel for the sizes, no matrix of scores is kept in memory, whatever becomes of scores. Query head
+// h reads key head h / (H / Hkv): grouped heads, as with enable_gqa.
 //
 // Slopes are those of ALiBi (Press et al. 2022): the score of a key at the distance d from the query's own position, on
 // either side, is lowered by slopes[h] * d. With an additive mask they multiply that instead (ggml's max_bias, whose

@@ -11,9 +11,9 @@
 // one column of b: a maximum takes one exchange between lanes, and weights become b by one more or, on RDNA 4, by none.
 // Rows of a would be transposed through all lanes.
 //
-// Scores are in units of ln 2, so that a weight is a power of two of a difference. With a mask that is added they are
-// as they are, because the lowest number has no place in those units, and so are those of any SCORE_FORM. A weight is 0 where the score is MASKED, even in
-// a row that has seen no key. NaN or +inf makes a weight NaN, and with it the row.
+// Scores are in units of ln 2, so that a weight is a power of two of a difference. With a mask that is added, and with
+// any SCORE_FORM, they are as they are, because the lowest number has no place in those units. A weight is 0 where the
+// score is MASKED, even in a row that has seen no key. NaN or +inf makes a weight NaN, and with it the row.
 //
 // A subgroup rescales its sums only in steps where the maximum of some row rises by more than RISE over the score that
 // weights are relative to (see attention_coopmat.comp). Each decides by itself: no barrier is in the way.

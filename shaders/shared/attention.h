@@ -1,4 +1,5 @@
-// out = softmax(masks(cap(scale * query key^T))) value without a matrix of scores: the softmax runs along with the sums.
+// out = softmax(masks(cap(scale * query key^T))) value without a matrix of scores: the softmax runs along with the
+// sums.
 // Masks, what else becomes of scores, and fully masked rows are as in softmax.h. A sink is in the first split.
 //
 // Query head h reads key and value head h / (heads / kv_heads). Rows are queries of the heads that share a key head:

@@ -69,10 +69,10 @@ static vkf_status check_values(const vkf__checker *check, const vkf_tensor *valu
     if (values->rank == 0)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, values, name, VKF_DTYPE_F32, 1, &target->heads));
-    if (values->buffer->wrapped && !(values->buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT))
+    if (!vkf__buffer_has_texels(values->buffer))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: the buffer of %s was made without VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT",
-                         check->function, name);
+                         "%s: the buffer of %s must be made with the usage of a uniform texel buffer", check->function,
+                         name);
     *out = vkf__span_of(values);
     return vkf__check_apart(check, target->out, values, name);
 }

@@ -290,7 +290,7 @@ static vkf_status heed_usage(vkf__work *work, const vkf__dispatch *dispatch)
         if (kind == VKF_OPERAND_ADDRESS)
             addresses = addresses && span->buffer->address > 0;
         else
-            texels = texels && (span->buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT);
+            texels = texels && vkf__buffer_has_texels(span->buffer);
     }
     if (texels && addresses)
         return VKF_OK;

@@ -34,8 +34,8 @@ typedef struct vkf__score_masks {
         .soft_cap = (p)->soft_cap, .scale = (p)->scale,                                                      \
     }
 
-// The scaled, capped and masked score of key s for a query; -infinity where it is masked. Masks are added in float32, as
-// kernels and PyTorch do: beside -1e30 a score is nothing.
+// The scaled, capped and masked score of key s for a query; -infinity where it is masked. Masks are added in float32,
+// as kernels and PyTorch do: beside -1e30 a score is nothing.
 double vkf__masked_score(const vkf__execution *e, const vkf__score_masks *masks, uint64_t b, uint64_t h, uint64_t l,
                          uint64_t s, double x);
 
@@ -56,8 +56,8 @@ typedef struct vkf__mask_constants {
     uint32_t kind, key_kind, causal, window, form, fully_masked;
 } vkf__mask_constants;
 
-// Masks, caps, slopes and sinks for scores (batch, heads, q_len, k_len): of the edge shapes, lengths and a causal one with this offset. `all`:
-// they cover all keys, where drawn ones may leave out the last.
+// Masks, caps, slopes and sinks for scores (batch, heads, q_len, k_len): of the edge shapes, lengths and a causal one
+// with this offset. `all`: they cover all keys, where drawn ones may leave out the last.
 void vkf__case_draw_masks(vkf__cases *cases, const vkf__mask_constants *ids, const uint32_t scores[4], bool all,
                           int32_t causal_offset, vkf__masks *out);
 

@@ -71,6 +71,12 @@ static inline bool vkf__buffers_share(const vkf_buffer *a, const vkf_buffer *b)
     return a == b || (a && b && a->handle == b->handle);
 }
 
+// Whether kernels may read it as a texel buffer: a program's own may have been made without that usage.
+static inline bool vkf__buffer_has_texels(const vkf_buffer *buffer)
+{
+    return !buffer->wrapped || (buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT);
+}
+
 // As vkf_buffer_write(), but the last part may still be in flight afterwards: see vkf__transfer_flow.
 VKF_MUST_CHECK vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buffer *buffer, uint64_t offset_bytes,
                                                const void *data, uint64_t size_bytes);

@@ -141,6 +141,25 @@ static void test_attention_fully_masked_rows(void **state)
     run_masked(vkf_test_ops_of(state), VKF_DTYPE_F32);
 }
 
+// One query and many, keys in parts, and rows in which every key is masked.
+static void test_attention_forms_of_scores(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const vkf_test_sdpa_case cases[] = {
+        {SIZES(2, 4, 2, 9, 33, 8, 12), .causal = VKF_CAUSAL_BOTTOM_RIGHT},
+        {SIZES(2, 2, 0, 1, 300, 16, 0), .key_mask_kind = VKF_MASK_LENGTHS},
+        {SIZES(2, 2, 0, 33, 17, 16, 0), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = 7, .window = 4, .mask_all = true},
+    };
+    for (uint32_t i = 1; i < VKF_TEST_SCORE_FORMS; i++) {
+        for (size_t k = 0; k < COUNT_OF(cases); k++) {
+            vkf_test_sdpa_case c = cases[k];
+            c.form = vkf_test_score_forms[i];
+            c.dtype = (i + k) % 4 == 3 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+            vkf_test_sdpa_check(ops, &c);
+        }
+    }
+}
+
 static void test_attention_grouped_heads(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -299,6 +318,7 @@ int main(void)
         VKF_OPS_TEST(test_attention_mask_kinds_and_broadcasts),
         VKF_OPS_TEST(test_attention_key_masks),
         VKF_OPS_TEST(test_attention_fully_masked_rows),
+        VKF_OPS_TEST(test_attention_forms_of_scores),
         VKF_OPS_TEST(test_attention_grouped_heads),
         VKF_OPS_TEST(test_attention_scale),
         VKF_OPS_TEST(test_attention_long_keys),

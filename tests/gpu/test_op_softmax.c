@@ -20,6 +20,8 @@ typedef struct softmax_case {
     vkf_causal causal;
     uint32_t window;
     vkf_fully_masked fully_masked;
+    vkf_test_score_form form;
+    bool logarithm;
     bool in_place;
     bool mask_all; // every key of batch entry 0 is masked by the key mask, every key of row 0 by the mask
 } softmax_case;
@@ -31,7 +33,7 @@ typedef struct softmax_operands {
 static float *expect(const softmax_case *c, const softmax_operands *o)
 {
     float *expected = vkf_test_floats(o->x->count);
-    vkf_ref_softmax(&(vkf_ref_softmax_desc){
+    vkf_ref_softmax_desc desc = {
         .batch = c->shape[0],
         .heads = c->shape[1],
         .q_len = c->shape[2],
@@ -47,11 +49,14 @@ static float *expect(const softmax_case *c, const softmax_operands *o)
         .mask_row = vkf_test_broadcast_stride(o->mask, 1),
         .key_mask_kind = c->key_mask_kind,
         .key_mask = vkf_test_content_of(o->key_mask),
-        .causal = c->causal != VKF_CAUSAL_NONE || c->window > 0,
+        .causal = c->causal != VKF_CAUSAL_NONE,
         .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->shape[3] - (int32_t)c->shape[2] : 0,
         .window = c->window,
         .fully_masked = c->fully_masked,
-    });
+        .logarithm = c->logarithm,
+    };
+    vkf_test_expect_form(&c->form, &desc);
+    vkf_ref_softmax(&desc);
     return expected;
 }
 
@@ -70,23 +75,33 @@ static void check(vkf_test_ops *ops, const softmax_case *c, const softmax_operan
         .causal = c->causal,
         .window = c->window,
         .fully_masked = c->fully_masked,
+        .logarithm = c->logarithm,
+        .window_right = c->form.window_right,
+        .soft_cap = c->form.soft_cap,
+        .slopes = vkf_test_tensor_of(c->form.slopes),
+        .sinks = vkf_test_tensor_of(c->form.sinks),
     };
     bool half = c->dtype == VKF_DTYPE_F16;
     vkf_test_assert_ok(ops, vkf_softmax(ops->gpu.context, &desc), "vkf_softmax");
     vkf_test_download(ops, o->out);
-    assert_close(o->out->values, expected, o->out->count, half ? 0x1p-25 + 1e-8 : 1e-10, half ? 0x1p-11 + 1e-5 : 1e-5,
+    const double least = c->logarithm ? 1e-6 : half ? 0x1p-25 + 1e-8 : 1e-10; // logarithms are sums of numbers about 1
+    assert_close(o->out->values, expected, o->out->count, least, half ? 0x1p-11 + 1e-5 : 1e-5,
                  vkf_test_label(&ops->gpu,
                                 "softmax %s (%u, %u, %u, %u), mask %d of rank %u (%u, ..), key mask %d, causal %d,"
-                                " window %u, rule %d%s",
+                                " window %u and %u, cap %g, rule %d%s%s%s%s",
                                 vkf_dtype_name(c->dtype), c->shape[0], c->shape[1], c->shape[2], c->shape[3],
                                 (int)c->mask_kind, c->mask_rank, c->mask_shape[0], (int)c->key_mask_kind,
-                                (int)c->causal, c->window, (int)c->fully_masked, c->in_place ? ", in place" : ""));
+                                (int)c->causal, c->window, c->form.window_right, (double)c->form.soft_cap,
+                                (int)c->fully_masked, c->form.sloped ? ", slopes" : "", c->form.sunk ? ", sinks" : "",
+                                c->logarithm ? ", logarithm" : "", c->in_place ? ", in place" : ""));
     free(expected);
     vkf_test_ops_reset(ops);
 }
 
-static void run(vkf_test_ops *ops, const softmax_case *c)
+static void run(vkf_test_ops *ops, const softmax_case *given)
 {
+    softmax_case made = *given, *c = &made;
+    vkf_test_make_form(ops, &made.form, c->shape[1]);
     softmax_operands o = {.x = vkf_test_normal(ops, c->dtype, 0, 3, 4, c->shape)};
     o.out = c->in_place ? o.x : vkf_test_output(ops, c->dtype, 4, c->shape);
     if (c->mask_kind != VKF_MASK_NONE)
@@ -154,6 +169,39 @@ static void test_softmax_causal_and_window(void **state)
                 run(ops, &(softmax_case){.shape = {1, 2, lengths[i][0], lengths[i][1]},
                                          .causal = (vkf_causal)causal,
                                          .window = windows[w]});
+}
+
+// Beside masks that add and such that hide, and of rows in which every key is masked.
+static void test_softmax_forms_of_scores(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (uint32_t i = 0; i < 4 * VKF_TEST_SCORE_FORMS; i++) {
+        softmax_case c = {.shape = {2, 3, 5, 13}, .form = vkf_test_score_forms[i / 4], .in_place = i % 2 == 1};
+        c.causal = (vkf_causal)(i % VKF_CAUSAL_COUNT);
+        c.window = i % 4 == 3 ? 4 : 0;
+        c.mask_kind = i % 4 == 1 ? VKF_MASK_ADDITIVE : VKF_MASK_NONE;
+        c.mask_rank = 2;
+        memcpy(c.mask_shape, (const uint32_t[]){5, 13}, 2 * sizeof(uint32_t));
+        c.key_mask_kind = i % 4 == 2 ? VKF_MASK_LENGTHS : VKF_MASK_NONE;
+        c.mask_all = i % 4 > 0;
+        c.fully_masked = (vkf_fully_masked)(i / 4 % VKF_FULLY_MASKED_COUNT);
+        c.logarithm = i / 2 % 2 == 1;
+        c.dtype = i % 8 == 4 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+        run(ops, &c);
+    }
+}
+
+// log_softmax of numbers whose weights are no float32.
+static void test_softmax_logarithm_of_small_weights(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++)
+        run(ops, &(softmax_case){.shape = {2, 1, 3, 70},
+                                 .scale = 100,
+                                 .key_mask_kind = VKF_MASK_LENGTHS,
+                                 .mask_all = true,
+                                 .fully_masked = (vkf_fully_masked)rule,
+                                 .logarithm = true});
 }
 
 // Everything at once, and row 0 or batch entry 0 fully masked, under each rule.
@@ -225,6 +273,8 @@ int main(void)
         VKF_OPS_TEST(test_softmax_mask_kinds_and_broadcasts),
         VKF_OPS_TEST(test_softmax_key_masks),
         VKF_OPS_TEST(test_softmax_causal_and_window),
+        VKF_OPS_TEST(test_softmax_forms_of_scores),
+        VKF_OPS_TEST(test_softmax_logarithm_of_small_weights),
         VKF_OPS_TEST(test_softmax_fully_masked_rows),
         VKF_OPS_TEST(test_softmax_lower_ranks),
     };

@@ -74,3 +74,34 @@ size_t vkf_test_broadcast_stride(const vkf_test_operand *operand, uint32_t from_
         stride *= tensor->shape[i];
     return stride;
 }
+
+const vkf_test_score_form vkf_test_score_forms[VKF_TEST_SCORE_FORMS] = {
+    {0},
+    {.soft_cap = 1.5f},
+    {.sloped = true},
+    {.sunk = true},
+    {.window_right = 2},
+    {.window_right = 3, .soft_cap = 30, .sloped = true},
+    {.window_right = UINT32_MAX, .sunk = true},
+    {.soft_cap = 0.25f, .sloped = true, .sunk = true},
+};
+
+void vkf_test_make_form(vkf_test_ops *ops, vkf_test_score_form *form, uint32_t heads)
+{
+    if (form->sloped)
+        form->slopes = vkf_test_normal(ops, VKF_DTYPE_F32, 0.25, 0.5, SHAPE(heads));
+    if (!form->sunk)
+        return;
+    form->sinks = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 2, SHAPE(heads));
+    form->sinks->values[heads - 1] = -INFINITY;
+    vkf_test_upload(ops, form->sinks);
+}
+
+void vkf_test_expect_form(const vkf_test_score_form *form, vkf_ref_softmax_desc *desc)
+{
+    desc->causal = desc->causal || desc->window > 0 || form->window_right > 0;
+    desc->right = form->window_right;
+    desc->soft_cap = form->soft_cap;
+    desc->slopes = form->sloped ? form->slopes->values : NULL;
+    desc->sinks = form->sunk ? form->sinks->values : NULL;
+}

@@ -55,6 +55,11 @@ typedef struct vkf_ref_softmax_desc {
     int32_t causal_offset;
     uint32_t window; // not 0: key s is visible only if s + window > l + causal_offset, too
     vkf_fully_masked fully_masked;
+    uint32_t right;      // with causal: keys beyond l + causal_offset that are visible, too
+    float soft_cap;      // not 0: the scaled score s becomes soft_cap * tanh(s / soft_cap)
+    const float *slopes; // optional, (heads): times an additive mask, or off each score for each key of distance
+    const float *sinks;  // optional, (heads): one more score in each row
+    bool logarithm;
 } vkf_ref_softmax_desc;
 void vkf_ref_softmax(const vkf_ref_softmax_desc *desc);
 

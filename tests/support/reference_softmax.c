@@ -22,15 +22,27 @@ static float additive_value(vkf_mask_kind kind, const void *mask, size_t at)
 static bool position_visible(const vkf_ref_softmax_desc *desc, uint32_t l, uint32_t s)
 {
     int64_t position = (int64_t)l + desc->causal_offset;
-    if (desc->causal && (int64_t)s > position)
+    if (desc->causal && (int64_t)s > position + desc->right)
         return false;
     return desc->window == 0 || (int64_t)s + desc->window > position;
 }
 
-// The scaled and masked score of key `s` for a query; -infinity where it is masked. Only scale and masks are read.
+// What the mask, or with slopes alone the distance from the query's own position, adds to a score.
+static float added_by_query(const vkf_ref_softmax_desc *desc, uint32_t h, uint32_t l, uint32_t s, size_t mask_at)
+{
+    const float own = additive_value(desc->mask_kind, desc->mask, mask_at);
+    if (!desc->slopes || own == -INFINITY)
+        return own;
+    const float distance = fabsf((float)((int64_t)s - l - desc->causal_offset));
+    return desc->slopes[h] * (desc->mask_kind == VKF_MASK_ADDITIVE ? own : -distance);
+}
+
+// The scaled, capped and masked score of key `s` for a query; -infinity where it is masked.
 static double masked_score(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_t h, uint32_t l, uint32_t s, double x)
 {
     double score = (double)desc->scale * x;
+    if (desc->soft_cap != 0)
+        score = desc->soft_cap * tanh(score / desc->soft_cap);
     if (s < desc->mask_cols) {
         size_t mask_at = b * desc->mask_batch + h * desc->mask_head + l * desc->mask_row + s;
         size_t key_at = (size_t)b * desc->mask_cols + s;
@@ -40,8 +52,8 @@ static double masked_score(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_
             visible = visible && (int64_t)s < ((const int32_t *)desc->key_mask)[b];
         if (!visible)
             return -INFINITY;
-        if (desc->mask_kind == VKF_MASK_ADDITIVE || desc->key_mask_kind == VKF_MASK_ADDITIVE)
-            score = (float)score + (additive_value(desc->mask_kind, desc->mask, mask_at) +
+        if (desc->mask_kind == VKF_MASK_ADDITIVE || desc->key_mask_kind == VKF_MASK_ADDITIVE || desc->slopes)
+            score = (float)score + (added_by_query(desc, h, l, s, mask_at) +
                                     additive_value(desc->key_mask_kind, desc->key_mask, key_at));
     }
     return isinf((float)score) ? (float)score : score;
@@ -57,10 +69,11 @@ static double fully_masked_value(const vkf_ref_softmax_desc *desc)
 static void softmax_row(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_t h, uint32_t l, const float *x,
                         float *out)
 {
-    double maximum = -INFINITY;
+    const double sink = desc->sinks ? desc->sinks[h] : -INFINITY;
+    double maximum = fmax(sink, -INFINITY); // fmax passes over NaN
     for (uint32_t s = 0; s < desc->k_len; s++)
-        maximum = fmax(maximum, masked_score(desc, b, h, l, s, x[s])); // fmax passes over NaN
-    double sum = 0;
+        maximum = fmax(maximum, masked_score(desc, b, h, l, s, x[s]));
+    double sum = sink == -INFINITY ? 0 : exp(sink - maximum);
     for (uint32_t s = 0; s < desc->k_len; s++) {
         double score = masked_score(desc, b, h, l, s, x[s]);
         if (score != -INFINITY)
@@ -71,8 +84,10 @@ static void softmax_row(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_t h
         double weight = score == -INFINITY ? 0 : exp(score - maximum);
         if (isnan(sum))
             out[s] = NAN;
+        else if (sum > 0)
+            out[s] = (float)(desc->logarithm ? score - maximum - log(sum) : weight / sum);
         else
-            out[s] = (float)(sum > 0 ? weight / sum : fully_masked_value(desc));
+            out[s] = (float)(desc->logarithm ? log(fully_masked_value(desc)) : fully_masked_value(desc));
     }
 }
 

@@ -12,10 +12,11 @@ typedef struct sdpa_operands {
     vkf_test_operand *query, *key, *value, *mask, *key_mask, *out;
 } sdpa_operands;
 
-// With the defaults spelt out.
-static vkf_test_sdpa_case resolve(const vkf_test_sdpa_case *c)
+// With the defaults spelt out, and what becomes of scores.
+static vkf_test_sdpa_case resolve(vkf_test_ops *ops, const vkf_test_sdpa_case *c)
 {
     vkf_test_sdpa_case full = *c;
+    vkf_test_make_form(ops, &full.form, c->heads);
     full.kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
     full.v_dim = c->v_dim > 0 ? c->v_dim : c->dim;
     return full;
@@ -59,7 +60,7 @@ static sdpa_operands make_operands(vkf_test_ops *ops, const vkf_test_sdpa_case *
 
 static vkf_ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_operands *o, float *scores)
 {
-    return (vkf_ref_softmax_desc){
+    vkf_ref_softmax_desc desc = {
         .batch = c->batch,
         .heads = c->heads,
         .q_len = c->q_len,
@@ -74,11 +75,13 @@ static vkf_ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_o
         .mask_row = vkf_test_broadcast_stride(o->mask, 1),
         .key_mask_kind = c->key_mask_kind,
         .key_mask = vkf_test_content_of(o->key_mask),
-        .causal = c->causal != VKF_CAUSAL_NONE || c->window > 0,
+        .causal = c->causal != VKF_CAUSAL_NONE,
         .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->k_len - (int32_t)c->q_len : 0,
         .window = c->window,
         .fully_masked = c->fully_masked,
     };
+    vkf_test_expect_form(&c->form, &desc);
+    return desc;
 }
 
 // (batch, heads, length, width)
@@ -125,6 +128,10 @@ static vkf_sdpa_desc desc_of(const vkf_test_sdpa_case *c, const sdpa_operands *o
         .causal = c->causal,
         .window = c->window,
         .fully_masked = c->fully_masked,
+        .window_right = c->form.window_right,
+        .soft_cap = c->form.soft_cap,
+        .slopes = vkf_test_tensor_of(c->form.slopes),
+        .sinks = vkf_test_tensor_of(c->form.sinks),
     };
 }
 
@@ -136,7 +143,7 @@ static double matrix_rounding(const vkf_test_sdpa_case *c)
 
 void vkf_test_sdpa_run(vkf_test_ops *ops, const vkf_test_sdpa_case *sdpa, double atol, double rtol)
 {
-    const vkf_test_sdpa_case full = resolve(sdpa), *c = &full;
+    const vkf_test_sdpa_case full = resolve(ops, sdpa), *c = &full;
     const sdpa_operands o = make_operands(ops, c);
     const vkf_sdpa_desc desc = desc_of(c, &o);
     vkf_test_watch_kernels(ops->gpu.context, VKF_OP_ATTENTION);
@@ -147,10 +154,11 @@ void vkf_test_sdpa_run(vkf_test_ops *ops, const vkf_test_sdpa_case *sdpa, double
     const char *label = vkf_test_label(
         &ops->gpu,
         "%s: %s, batch %u, heads %u and %u, queries %u, keys %u, dims %u and %u, mask %d over %u, key mask %d,"
-        " causal %d, window %u, rule %d%s%s",
+        " causal %d, window %u and %u, cap %g, rule %d%s%s%s%s",
         vkf_test_taken_kernel(), vkf_dtype_name(c->dtype), c->batch, c->heads, c->kv_heads, c->q_len, c->k_len, c->dim,
         c->v_dim, (int)c->mask_kind, c->mask_dims, (int)c->key_mask_kind, (int)c->causal, c->window,
-        (int)c->fully_masked, c->mask_all ? ", masked rows" : "", ops->aligned ? ", aligned" : "");
+        c->form.window_right, (double)c->form.soft_cap, (int)c->fully_masked, c->form.sloped ? ", slopes" : "",
+        c->form.sunk ? ", sinks" : "", c->mask_all ? ", masked rows" : "", ops->aligned ? ", aligned" : "");
     assert_close(o.out->values, expected, o.out->count, fmax(atol, matrix_rounding(c)), rtol, label);
     free(expected);
     vkf_test_ops_reset(ops);

@@ -23,6 +23,7 @@ typedef struct vkf_test_sdpa_case {
     vkf_causal causal;
     uint32_t window;
     vkf_fully_masked fully_masked;
+    vkf_test_score_form form;
     bool mask_all; // every key of batch entry 0 is masked by the key mask, every key of row 0 by the mask
     // Changes the values before they are uploaded; NULL: random ones.
     void (*prepare)(vkf_test_operand *query, vkf_test_operand *key, vkf_test_operand *value);
