@@ -341,7 +341,7 @@ class Models(Numbers):
         with tempfile.TemporaryDirectory() as directory:
             session.save(directory + "/cache")
             other = model.session(**sizes)
-            other.load(directory + "/cache")
+            other.restore(directory + "/cache")
         self.assertEqual([other.tokens(row) for row in range(2)], rows)
         other.truncate(0, 4)
         self.assert_close(other.step([9, -1])[0], expected[0])
@@ -431,7 +431,7 @@ class Models(Numbers):
         with tempfile.TemporaryDirectory() as directory:
             trainer.save_adapter(directory + "/adapter")
             trainer.save(directory + "/saved")
-            trainer.resume(directory + "/saved")
+            trainer.restore(directory + "/saved")
             vkformer.Model(PRETRAINED / "llama", adapter=directory + "/adapter")
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'speed'", vkformer.Trainer, model, rate=1, max_batch=1,
                           speed=3)
@@ -472,9 +472,9 @@ class Contexts(Numbers):
         batch = vkformer.Batch(target=[[5]], labels=[[6]])
         arguments = {"encode": ["a"], "decode": [[5]], "token_to_id": ["a"], "id_to_token": [5], "predict": [["a"]],
                      "generate": ["a"], "stream": ["a"], "step": [batch], "evaluate": [batch], "save": ["x"],
-                     "save_adapter": ["x"], "resume": ["x"], "set_best": [1, 2.5], "gradient": [batch, "x"]}
+                     "save_adapter": ["x"], "restore": ["x"], "set_best": [1, 2.5], "gradient": [batch, "x"]}
         of_sessions = {"encode": [[[5]]], "logits": [[[5]]], "generate": [[[5]]], "prefill": [[[5]]], "step": [[5]],
-                       "tokens": [0], "truncate": [0, 0], "save": ["x"], "load": ["x"]}
+                       "tokens": [0], "truncate": [0, 0], "save": ["x"], "restore": ["x"]}
         for owner in reversed(made):
             owner.close()
             owner.close()
@@ -504,7 +504,7 @@ class Contexts(Numbers):
                  lambda: vkformer.Generator("a\0b"), lambda: vkformer.Context("cpu\0"),
                  lambda: vkformer.Context(masks=["shaderFloat16\0"]),
                  lambda: vkformer.Tensor(np.zeros(1, np.float32), name="a\0"),
-                 lambda: trainer.save("a\0b"), lambda: trainer.save_adapter("a\0b"), lambda: trainer.resume("a\0b"),
+                 lambda: trainer.save("a\0b"), lambda: trainer.save_adapter("a\0b"), lambda: trainer.restore("a\0b"),
                  lambda: vkformer.Trainer(model, rate=1, max_batch=1, trained=["a\0*"]),
                  lambda: embedder.encode("a", prompt="b\0"), lambda: embedder.encode("a", prompt_name="b\0"),
                  lambda: vkformer.Tokenizer(PRETRAINED / "gpt2").token_to_id("a\0"))

@@ -6,29 +6,42 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <initializer_list>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+// 1 where the compiler has exceptions: what throws is there then, beside what returns results.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define VKF_CPP_EXCEPTIONS 1
+#include <exception>
+#include <stdexcept>
+#else
+#define VKF_CPP_EXCEPTIONS 0
+#endif
+
 namespace vkf
 {
 
+// Why something failed: the status, and the sentence that the library said about it.
+struct failure {
+    vkf_status status = VKF_OK;
+    std::string message;
+};
+
+#if VKF_CPP_EXCEPTIONS
 class error : public std::runtime_error
 {
   public:
     error(vkf_status status, const std::string &message) : std::runtime_error(message), status_(status)
+    {
+    }
+    explicit error(const failure &why) : error(why.status, why.message)
     {
     }
     vkf_status status() const noexcept
@@ -38,6 +51,103 @@ class error : public std::runtime_error
 
   private:
     vkf_status status_;
+};
+#endif
+
+// A value, or why there is none.
+template <typename T> class [[nodiscard]] result
+{
+  public:
+    result(T value) : value_(std::move(value))
+    {
+    }
+    result(failure why) : why_(std::move(why))
+    {
+    }
+    explicit operator bool() const noexcept
+    {
+        return value_.has_value();
+    }
+    // These are for results that have a value.
+    T &operator*() &noexcept
+    {
+        return *value_;
+    }
+    T &&operator*() &&noexcept
+    {
+        return std::move(*value_);
+    }
+    T *operator->() noexcept
+    {
+        return &*value_;
+    }
+    template <typename U> T value_or(U &&otherwise) &&
+    {
+        return value_ ? std::move(*value_) : static_cast<T>(std::forward<U>(otherwise));
+    }
+    // VKF_OK with a value.
+    vkf_status status() const noexcept
+    {
+        return why_.status;
+    }
+    const std::string &message() const noexcept
+    {
+        return why_.message;
+    }
+    const failure &why() const noexcept
+    {
+        return why_;
+    }
+#if VKF_CPP_EXCEPTIONS
+    // The value; throws what failed.
+    T value() &&
+    {
+        if (!value_)
+            throw error(why_);
+        return std::move(*value_);
+    }
+#endif
+
+  private:
+    std::optional<T> value_;
+    failure why_;
+};
+
+// Whether something was done, or why not.
+template <> class [[nodiscard]] result<void>
+{
+  public:
+    result() noexcept = default;
+    result(failure why) : why_(std::move(why))
+    {
+    }
+    explicit operator bool() const noexcept
+    {
+        return why_.status == VKF_OK;
+    }
+    vkf_status status() const noexcept
+    {
+        return why_.status;
+    }
+    const std::string &message() const noexcept
+    {
+        return why_.message;
+    }
+    const failure &why() const noexcept
+    {
+        return why_;
+    }
+#if VKF_CPP_EXCEPTIONS
+    // Throws what failed.
+    void value() &&
+    {
+        if (why_.status != VKF_OK)
+            throw error(why_);
+    }
+#endif
+
+  private:
+    failure why_;
 };
 
 // Elements that lie behind each other in memory of somebody else.
@@ -97,8 +207,8 @@ using TextFunction = std::function<bool(std::uint32_t prompt, std::string_view t
 namespace detail
 {
 
-// Keeps the last error that each thread was told, until it is thrown. The library may call it as long as anything
-// lives that was made from the context, so everything that was made has a share in it.
+// Where messages go. The library may call it as long as anything lives that was made from the context, so everything
+// that was made has a share in it.
 class Log
 {
   public:
@@ -110,57 +220,57 @@ class Log
     static void receive(void *user, vkf_severity severity, const char *text) noexcept
     {
         auto *log = static_cast<Log *>(user);
-        try {
-            if (severity == VKF_SEVERITY_ERROR) {
-                std::lock_guard<std::mutex> guard(log->mutex_);
-                log->errors_[std::this_thread::get_id()] = text;
-            }
-            if (log->forward_)
-                log->forward_(severity, text);
-        } catch (...) {
-            // A message that finds no memory, or no reader, is no reason to end the work that it is about.
-        }
+        if (log->forward_)
+            log->forward(severity, text);
         if (log->then_)
             log->then_(log->then_user_, severity, text);
     }
 
-    // What the calling thread was told; a thread that the library started may have been told it instead.
-    std::string take()
-    {
-        std::lock_guard<std::mutex> guard(mutex_);
-        auto found = errors_.find(std::this_thread::get_id());
-        if (found == errors_.end())
-            found = errors_.begin();
-        if (found == errors_.end())
-            return {};
-        std::string text = std::move(found->second);
-        errors_.erase(found);
-        return text;
-    }
-
   private:
+    void forward(vkf_severity severity, const char *text) noexcept
+    {
+#if VKF_CPP_EXCEPTIONS
+        try {
+            forward_(severity, text);
+        } catch (...) {
+            // A message that finds no reader is no reason to end the work that it is about.
+        }
+#else
+        forward_(severity, text);
+#endif
+    }
     MessageFunction forward_;
     vkf_message_fn then_;
     void *then_user_;
-    std::mutex mutex_;
-    std::map<std::thread::id, std::string> errors_;
 };
 
 using SharedLog = std::shared_ptr<Log>;
 
-inline void check(vkf_status status, const SharedLog &log)
+// Of what a C function has just returned on this thread.
+inline result<void> done(vkf_status status)
 {
     if (status == VKF_OK)
-        return;
-    std::string text = log ? log->take() : std::string();
-    throw error(status, text.empty() ? vkf_status_text(status) : text);
+        return {};
+    return failure{status, vkf_last_error(status)};
+}
+
+template <typename T> result<T> give(vkf_status status, T value)
+{
+    if (status == VKF_OK)
+        return value;
+    return failure{status, vkf_last_error(status)};
+}
+
+inline failure wrong(std::string message)
+{
+    return {VKF_ERROR_INVALID_ARGUMENT, std::move(message)};
 }
 
 // Owns a C handle, and has a share in the log of the context that it comes from.
 template <typename T, void (*Destroy)(T **)> class Handle
 {
   public:
-    Handle() noexcept = default;
+    using Raw = T;
     Handle(Handle &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)), log_(std::move(other.log_))
     {
     }
@@ -180,6 +290,11 @@ template <typename T, void (*Destroy)(T **)> class Handle
     {
         return raw_;
     }
+    // Gives the C handle away: whoever takes it destroys it.
+    T *release() noexcept
+    {
+        return std::exchange(raw_, nullptr);
+    }
     explicit operator bool() const noexcept
     {
         return raw_ != nullptr;
@@ -190,16 +305,8 @@ template <typename T, void (*Destroy)(T **)> class Handle
     }
 
   protected:
-    explicit Handle(SharedLog log) noexcept : log_(std::move(log))
+    Handle(T *raw, SharedLog log) noexcept : raw_(raw), log_(std::move(log))
     {
-    }
-    T **out() noexcept
-    {
-        return &raw_;
-    }
-    void check(vkf_status status) const
-    {
-        detail::check(status, log_);
     }
 
   private:
@@ -222,13 +329,12 @@ template <typename Function> class Guarded
     {
         return this;
     }
-    // What the library said meanwhile is about this exception, and about nothing that comes later.
-    void rethrow(const SharedLog &log) const
+    void rethrow() const
     {
-        if (!thrown_)
-            return;
-        log->take();
-        std::rethrow_exception(thrown_);
+#if VKF_CPP_EXCEPTIONS
+        if (thrown_)
+            std::rethrow_exception(thrown_);
+#endif
     }
     static bool progress(void *user, std::uint32_t done, std::uint32_t total, const char *what) noexcept
     {
@@ -242,6 +348,7 @@ template <typename Function> class Guarded
   private:
     template <typename... Arguments> bool call(Arguments... arguments) noexcept
     {
+#if VKF_CPP_EXCEPTIONS
         if (thrown_)
             return false;
         try {
@@ -250,30 +357,35 @@ template <typename Function> class Guarded
             thrown_ = std::current_exception();
             return false;
         }
+#else
+        return function_(arguments...);
+#endif
     }
     Function function_;
+#if VKF_CPP_EXCEPTIONS
     std::exception_ptr thrown_;
+#endif
 };
 
 // A number of elements as the C functions take it. `what` names the function and its argument.
-inline std::uint32_t count_of(std::size_t size, const char *what)
+inline result<std::uint32_t> count_of(std::size_t size, const char *what)
 {
     const auto count = static_cast<std::uint32_t>(size);
     if (count != size)
-        throw error(VKF_ERROR_INVALID_ARGUMENT, std::string(what) + " are " + std::to_string(size) + ", and at most " +
-                                                    std::to_string(UINT32_MAX) + " are taken");
+        return wrong(std::string(what) + " are " + std::to_string(size) + ", and at most " +
+                     std::to_string(UINT32_MAX) + " are taken");
     return count;
 }
 
 // The library counts bytes, which are so many elements only where T is as large as those of the tensor. What has
 // elements of one byte is taken as bytes.
-template <typename T> void check_element(const vkf_tensor &tensor, const char *what)
+template <typename T> result<void> check_element(const vkf_tensor &tensor, const char *what)
 {
     const std::size_t own = vkf_dtype_size(tensor.dtype);
     if (sizeof(T) != 1 && sizeof(T) != own)
-        throw error(VKF_ERROR_INVALID_ARGUMENT, std::string(what) + " has elements of " + std::to_string(sizeof(T)) +
-                                                    " bytes, and those of " + vkf_dtype_name(tensor.dtype) + " have " +
-                                                    std::to_string(own));
+        return wrong(std::string(what) + " has elements of " + std::to_string(sizeof(T)) + " bytes, and those of " +
+                     vkf_dtype_name(tensor.dtype) + " have " + std::to_string(own));
+    return {};
 }
 
 inline vkf_text text_of(std::string_view text) noexcept
@@ -284,10 +396,12 @@ inline vkf_text text_of(std::string_view text) noexcept
     return view;
 }
 
-inline std::vector<vkf_text> texts_of(span<const std::string_view> texts, const char *what)
+inline result<std::vector<vkf_text>> texts_of(span<const std::string_view> texts, const char *what)
 {
+    if (result<std::uint32_t> count = count_of(texts.size(), what); !count)
+        return count.why();
     std::vector<vkf_text> views;
-    views.reserve(count_of(texts.size(), what));
+    views.reserve(texts.size());
     for (std::string_view text : texts)
         views.push_back(text_of(text));
     return views;
@@ -299,12 +413,19 @@ inline std::vector<vkf_text> texts_of(span<const std::string_view> texts, const 
 class Context : public detail::Handle<vkf_context, vkf_context_destroy>
 {
   public:
-    explicit Context(vkf_context_desc desc = {}, MessageFunction message = {})
-        : Handle(std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user))
+    static result<Context> make(vkf_context_desc desc = {}, MessageFunction message = {})
     {
+        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
         desc.message = detail::Log::receive;
-        desc.message_user = log().get();
-        check(vkf_context_create(&desc, out()));
+        desc.message_user = log.get();
+        vkf_context *raw = nullptr;
+        const vkf_status status = vkf_context_create(&desc, &raw);
+        return detail::give(status, Context(raw, std::move(log)));
+    }
+    // Takes over a C handle, whose messages go where its descriptor said.
+    static Context adopt(vkf_context *raw) noexcept
+    {
+        return Context(raw, nullptr);
     }
     vkf_device_info device_info() const
     {
@@ -318,68 +439,157 @@ class Context : public detail::Handle<vkf_context, vkf_context_destroy>
         vkf_context_get_memory_usage(get(), &usage);
         return usage;
     }
+    result<void> try_save_cache()
+    {
+        return detail::done(vkf_context_save_cache(get()));
+    }
+    result<void> try_forget_verdicts()
+    {
+        return detail::done(vkf_context_forget_verdicts(get()));
+    }
+#if VKF_CPP_EXCEPTIONS
+    explicit Context(vkf_context_desc desc = {}, MessageFunction message = {})
+        : Context(make(desc, std::move(message)).value())
+    {
+    }
     void save_cache()
     {
-        check(vkf_context_save_cache(get()));
+        try_save_cache().value();
     }
     void forget_verdicts()
     {
-        check(vkf_context_forget_verdicts(get()));
+        try_forget_verdicts().value();
     }
+#endif
+
+  private:
+    using Handle::Handle;
 };
 
 // The devices that the loader of `desc` shows.
-inline std::vector<vkf_device_info> enumerate_devices(const vkf_context_desc &desc = {})
+inline result<std::vector<vkf_device_info>> try_enumerate_devices(const vkf_context_desc &desc = {})
 {
     std::uint32_t count = 0;
-    detail::check(vkf_enumerate_devices(&desc, &count, nullptr), nullptr);
+    vkf_status status = vkf_enumerate_devices(&desc, &count, nullptr);
     std::vector<vkf_device_info> infos(count);
-    if (count > 0)
-        detail::check(vkf_enumerate_devices(&desc, &count, infos.data()), nullptr);
+    if (status == VKF_OK && count > 0)
+        status = vkf_enumerate_devices(&desc, &count, infos.data());
     if (count < infos.size()) // there may also be more by now, which have not been told
         infos.resize(count);
-    return infos;
+    return detail::give(status, std::move(infos));
 }
 
 // Device memory, zero-filled.
 class Buffer : public detail::Handle<vkf_buffer, vkf_buffer_destroy>
 {
   public:
-    Buffer(const Context &context, std::uint64_t size_bytes, const char *name = nullptr) : Handle(context.log())
+    static result<Buffer> make(const Context &context, std::uint64_t size_bytes, const char *name = nullptr)
     {
-        check(vkf_buffer_create(context.get(), size_bytes, name, out()));
+        vkf_buffer *raw = nullptr;
+        const vkf_status status = vkf_buffer_create(context.get(), size_bytes, name, &raw);
+        return detail::give(status, adopt(context, raw));
+    }
+    // Memory that export_memory() gives away: see vkf_buffer_create_exportable().
+    static result<Buffer> make_exportable(const Context &context, vkf_memory_kind kind, std::uint64_t size_bytes,
+                                          const char *name = nullptr)
+    {
+        vkf_buffer *raw = nullptr;
+        const vkf_status status = vkf_buffer_create_exportable(context.get(), kind, size_bytes, name, &raw);
+        return detail::give(status, adopt(context, raw));
+    }
+    // Memory of somebody else's: see vkf_buffer_import(). wrap() of <vkformer/vulkan.hpp> takes a VkBuffer.
+    static result<Buffer> import_memory(const Context &context, const vkf_imported_memory &from)
+    {
+        vkf_buffer *raw = nullptr;
+        const vkf_status status = vkf_buffer_import(context.get(), &from, &raw);
+        return detail::give(status, adopt(context, raw));
+    }
+    // Takes over a C handle.
+    static Buffer adopt(const Context &context, vkf_buffer *raw) noexcept
+    {
+        return Buffer(raw, context.log());
     }
     std::uint64_t size_bytes() const noexcept
     {
         return vkf_buffer_get_size(get());
     }
+    result<vkf_exported_memory> try_export_memory()
+    {
+        vkf_exported_memory memory = {};
+        const vkf_status status = vkf_buffer_export(get(), &memory);
+        return detail::give(status, memory);
+    }
+    template <typename T> result<void> try_write(std::uint64_t offset_bytes, span<const T> data)
+    {
+        return detail::done(vkf_buffer_write(get(), offset_bytes, data.data(), data.size_bytes()));
+    }
+    template <typename T> result<void> try_read(std::uint64_t offset_bytes, span<T> out_data) const
+    {
+        return detail::done(vkf_buffer_read(get(), offset_bytes, out_data.data(), out_data.size_bytes()));
+    }
+#if VKF_CPP_EXCEPTIONS
+    Buffer(const Context &context, std::uint64_t size_bytes, const char *name = nullptr)
+        : Buffer(make(context, size_bytes, name).value())
+    {
+    }
+    vkf_exported_memory export_memory()
+    {
+        return try_export_memory().value();
+    }
     template <typename T> void write(std::uint64_t offset_bytes, span<const T> data)
     {
-        check(vkf_buffer_write(get(), offset_bytes, data.data(), data.size_bytes()));
+        try_write(offset_bytes, data).value();
     }
     template <typename T> void read(std::uint64_t offset_bytes, span<T> out_data) const
     {
-        check(vkf_buffer_read(get(), offset_bytes, out_data.data(), out_data.size_bytes()));
+        try_read(offset_bytes, out_data).value();
     }
+#endif
+
+  private:
+    using Handle::Handle;
 };
 
 // A tensor with memory of its own. It converts to the vkf_tensor of descriptors, which is a view and owns nothing.
 class Tensor
 {
   public:
-    Tensor(const Context &context, vkf_dtype dtype, std::initializer_list<std::uint32_t> shape,
-           const char *name = nullptr)
-        : log_(context.log())
+    static result<Tensor> make(const Context &context, vkf_dtype dtype, span<const std::uint32_t> shape,
+                               const char *name = nullptr)
     {
-        const std::uint32_t rank = detail::count_of(shape.size(), "Tensor: dimensions of shape");
-        detail::check(vkf_tensor_create(context.get(), dtype, rank, shape.begin(), name, &view_), log_);
+        const result<std::uint32_t> rank = detail::count_of(shape.size(), "Tensor: dimensions of shape");
+        if (!rank)
+            return rank.why();
+        const auto dimensions = static_cast<std::uint32_t>(shape.size());
+        vkf_tensor view = {};
+        const vkf_status status = vkf_tensor_create(context.get(), dtype, dimensions, shape.data(), name, &view);
+        return detail::give(status, Tensor(view, context.log()));
     }
     // The values are f32, as many as the shape has.
-    Tensor(const Context &context, std::initializer_list<std::uint32_t> shape, span<const float> values,
-           const char *name = nullptr)
-        : Tensor(context, VKF_DTYPE_F32, shape, name)
+    static result<Tensor> make(const Context &context, span<const std::uint32_t> shape, span<const float> values,
+                               const char *name = nullptr)
     {
-        write(values);
+        result<Tensor> made = make(context, VKF_DTYPE_F32, shape, name);
+        if (!made)
+            return made;
+        if (result<void> written = made->try_write(values); !written)
+            return written.why();
+        return made;
+    }
+    static result<Tensor> make(const Context &context, vkf_dtype dtype, std::initializer_list<std::uint32_t> shape,
+                               const char *name = nullptr)
+    {
+        return make(context, dtype, span<const std::uint32_t>(shape.begin(), shape.size()), name);
+    }
+    static result<Tensor> make(const Context &context, std::initializer_list<std::uint32_t> shape,
+                               span<const float> values, const char *name = nullptr)
+    {
+        return make(context, span<const std::uint32_t>(shape.begin(), shape.size()), values, name);
+    }
+    // Takes over what a C function has made, as vkf_pack_weight() does.
+    static Tensor adopt(const Context &context, const vkf_tensor &owned) noexcept
+    {
+        return Tensor(owned, context.log());
     }
     Tensor(Tensor &&other) noexcept : view_(std::exchange(other.view_, vkf_tensor{})), log_(std::move(other.log_))
     {
@@ -396,6 +606,11 @@ class Tensor
     {
         vkf_tensor_destroy(&view_);
     }
+    // Gives the tensor away: whoever takes it destroys its buffer.
+    vkf_tensor release() noexcept
+    {
+        return std::exchange(view_, vkf_tensor{});
+    }
     const vkf_tensor &view() const noexcept
     {
         return view_;
@@ -409,73 +624,163 @@ class Tensor
         std::uint64_t count = 0;
         return vkf_tensor_count(&view_, &count) ? count : 0;
     }
+    template <typename T> result<void> try_write(span<const T> values)
+    {
+        if (result<void> fits = detail::check_element<T>(view_, "Tensor::write: values"); !fits)
+            return fits;
+        return detail::done(vkf_tensor_write(&view_, values.data(), values.size_bytes()));
+    }
+    result<void> try_write(span<const float> values)
+    {
+        return try_write<float>(values);
+    }
+    template <typename T = float> result<std::vector<T>> try_read() const
+    {
+        if (result<void> fits = detail::check_element<T>(view_, "Tensor::read: the result"); !fits)
+            return fits.why();
+        std::vector<T> values(static_cast<std::size_t>(count()));
+        const vkf_status status = vkf_tensor_read(&view_, values.data(), values.size() * sizeof(T));
+        return detail::give(status, std::move(values));
+    }
+#if VKF_CPP_EXCEPTIONS
+    Tensor(const Context &context, vkf_dtype dtype, span<const std::uint32_t> shape, const char *name = nullptr)
+        : Tensor(make(context, dtype, shape, name).value())
+    {
+    }
+    Tensor(const Context &context, vkf_dtype dtype, std::initializer_list<std::uint32_t> shape,
+           const char *name = nullptr)
+        : Tensor(make(context, dtype, shape, name).value())
+    {
+    }
+    Tensor(const Context &context, span<const std::uint32_t> shape, span<const float> values,
+           const char *name = nullptr)
+        : Tensor(make(context, shape, values, name).value())
+    {
+    }
+    Tensor(const Context &context, std::initializer_list<std::uint32_t> shape, span<const float> values,
+           const char *name = nullptr)
+        : Tensor(make(context, shape, values, name).value())
+    {
+    }
     template <typename T> void write(span<const T> values)
     {
-        detail::check_element<T>(view_, "Tensor::write: values");
-        detail::check(vkf_tensor_write(&view_, values.data(), values.size_bytes()), log_);
+        try_write(values).value();
     }
     void write(span<const float> values)
     {
-        write<float>(values);
+        try_write(values).value();
     }
     template <typename T = float> std::vector<T> read() const
     {
-        detail::check_element<T>(view_, "Tensor::read: the result");
-        std::vector<T> values(static_cast<std::size_t>(count()));
-        detail::check(vkf_tensor_read(&view_, values.data(), values.size() * sizeof(T)), log_);
-        return values;
+        return try_read<T>().value();
     }
+#endif
 
   private:
+    Tensor(const vkf_tensor &owned, detail::SharedLog log) noexcept : view_(owned), log_(std::move(log))
+    {
+    }
     vkf_tensor view_ = {};
     detail::SharedLog log_;
 };
 
-// What the layers below have in common. The sizes of data are those of the run: see <vkformer/layer.h>.
+// What the layers below have in common. The sizes of data are those of the run: see <vkformer/layer.h>. submit() of
+// <vkformer/vulkan.hpp> begins a run and returns.
 class Layer : public detail::Handle<vkf_layer, vkf_layer_destroy>
 {
   public:
+    // Takes over a C handle.
+    static Layer adopt(const Context &context, vkf_layer *raw) noexcept
+    {
+        return Layer(raw, context.log());
+    }
     std::optional<vkf_tensor> port(vkf_port port) const noexcept
     {
         vkf_tensor view = {};
         return vkf_layer_get_port(get(), port, &view) ? std::optional<vkf_tensor>(view) : std::nullopt;
     }
+    template <typename T> result<void> try_write(vkf_port port, span<const T> data)
+    {
+        if (result<void> fits = check_element<T>(port, "Layer::write: data"); !fits)
+            return fits;
+        return detail::done(vkf_layer_write(get(), port, data.data(), data.size_bytes()));
+    }
+    result<void> try_write(vkf_port port, span<const float> data)
+    {
+        return try_write<float>(port, data);
+    }
+    template <typename T> result<void> try_read(vkf_port port, span<T> out_data) const
+    {
+        if (result<void> fits = check_element<T>(port, "Layer::read: out_data"); !fits)
+            return fits;
+        return detail::done(vkf_layer_read(get(), port, out_data.data(), out_data.size_bytes()));
+    }
+    result<void> try_read(vkf_port port, span<float> out_data) const
+    {
+        return try_read<float>(port, out_data);
+    }
+    // Of one of the layer's frames, which are numbered from 0.
+    result<void> try_set_sizes(const vkf_layer_sizes &sizes, std::uint32_t frame = 0)
+    {
+        return detail::done(vkf_layer_set_sizes(get(), frame, &sizes));
+    }
+    result<void> try_run(const vkf_layer_sizes &sizes)
+    {
+        return detail::done(vkf_layer_run(get(), &sizes));
+    }
+    result<void> try_wait(std::uint32_t frame = 0)
+    {
+        return detail::done(vkf_layer_wait(get(), frame));
+    }
+    result<bool> try_ended(std::uint32_t frame = 0)
+    {
+        bool ended = false;
+        const vkf_status status = vkf_layer_ended(get(), frame, &ended);
+        return detail::give(status, ended);
+    }
+#if VKF_CPP_EXCEPTIONS
     template <typename T> void write(vkf_port port, span<const T> data)
     {
-        check_element<T>(port, "Layer::write: data");
-        check(vkf_layer_write(get(), port, data.data(), data.size_bytes()));
+        try_write(port, data).value();
     }
     void write(vkf_port port, span<const float> data)
     {
-        write<float>(port, data);
+        try_write(port, data).value();
     }
     template <typename T> void read(vkf_port port, span<T> out_data) const
     {
-        check_element<T>(port, "Layer::read: out_data");
-        check(vkf_layer_read(get(), port, out_data.data(), out_data.size_bytes()));
+        try_read(port, out_data).value();
     }
     void read(vkf_port port, span<float> out_data) const
     {
-        read<float>(port, out_data);
+        try_read(port, out_data).value();
     }
-    void set_sizes(const vkf_layer_sizes &sizes)
+    void set_sizes(const vkf_layer_sizes &sizes, std::uint32_t frame = 0)
     {
-        check(vkf_layer_set_sizes(get(), 0, &sizes));
+        try_set_sizes(sizes, frame).value();
     }
     void run(const vkf_layer_sizes &sizes)
     {
-        check(vkf_layer_run(get(), &sizes));
+        try_run(sizes).value();
     }
+    void wait(std::uint32_t frame = 0)
+    {
+        try_wait(frame).value();
+    }
+    bool ended(std::uint32_t frame = 0)
+    {
+        return try_ended(frame).value();
+    }
+#endif
 
   protected:
     using Handle::Handle;
 
   private:
-    template <typename T> void check_element(vkf_port index, const char *what) const
+    template <typename T> result<void> check_element(vkf_port index, const char *what) const
     {
-        if (const std::optional<vkf_tensor> tensor =
-                port(index)) // the call that follows says what is wrong with others
-            detail::check_element<T>(*tensor, what);
+        const std::optional<vkf_tensor> tensor = port(index); // the call that follows says what is wrong with others
+        return tensor ? detail::check_element<T>(*tensor, what) : result<void>();
     }
 };
 
@@ -484,18 +789,39 @@ template <typename Functions> class LayerOf : public Layer
 {
   public:
     using Desc = typename Functions::Desc;
-    LayerOf(const Context &context, const Desc &desc) : Layer(context.log())
+    static result<LayerOf> make(const Context &context, const Desc &desc)
     {
-        check(Functions::create(context.get(), &desc, out()));
+        vkf_layer *raw = nullptr;
+        const vkf_status status = Functions::create(context.get(), &desc, &raw);
+        return detail::give(status, LayerOf(raw, context.log()));
     }
-    // The bytes that the constructor will allocate.
-    static vkf_memory_plan plan(const Context &context, const Desc &desc)
+    // The bytes that making it will allocate.
+    static result<vkf_memory_plan> try_plan(const Context &context, const Desc &desc)
     {
         vkf_memory_plan plan = {};
-        detail::check(Functions::plan(context.get(), &desc, &plan), context.log());
-        return plan;
+        const vkf_status status = Functions::plan(context.get(), &desc, &plan);
+        return detail::give(status, plan);
     }
+#if VKF_CPP_EXCEPTIONS
+    LayerOf(const Context &context, const Desc &desc) : LayerOf(make(context, desc).value())
+    {
+    }
+    static vkf_memory_plan plan(const Context &context, const Desc &desc)
+    {
+        return try_plan(context, desc).value();
+    }
+#endif
+
+  private:
+    using Layer::Layer;
 };
+
+#if VKF_CPP_EXCEPTIONS
+inline std::vector<vkf_device_info> enumerate_devices(const vkf_context_desc &desc = {})
+{
+    return try_enumerate_devices(desc).value();
+}
+#endif
 
 namespace detail
 {

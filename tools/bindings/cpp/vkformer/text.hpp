@@ -5,6 +5,9 @@
 #include <vkformer/model.hpp>
 
 #include <condition_variable>
+#include <iterator>
+#include <mutex>
+#include <thread>
 
 namespace vkf
 {
@@ -44,15 +47,16 @@ template <typename T, void (*Free)(T *)> class Result
 };
 
 // The text that a function with the protocol of vkf_tokenizer_decode() writes.
-template <typename Decode> std::string decoded(const SharedLog &log, Decode decode)
+template <typename Decode> result<std::string> decoded(Decode decode)
 {
     std::size_t size_bytes = 0;
-    check(decode(&size_bytes, nullptr), log);
+    if (result<void> asked = done(decode(&size_bytes, nullptr)); !asked)
+        return asked.why();
     std::string text(size_bytes + 1, '\0');
     size_bytes = text.size();
-    check(decode(&size_bytes, text.data()), log);
+    const vkf_status status = decode(&size_bytes, text.data());
     text.resize(size_bytes);
-    return text;
+    return give(status, std::move(text));
 }
 
 inline void free_encoding(vkf_encoding *encoding) noexcept
@@ -87,27 +91,37 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
 {
   public:
     // `path` is a tokenizer.json, or a directory.
-    explicit Tokenizer(const std::string &path, vkf_tokenizer_desc desc = {}, MessageFunction message = {})
-        : Handle(std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user))
+    static result<Tokenizer> make(const std::string &path, vkf_tokenizer_desc desc = {}, MessageFunction message = {})
     {
+        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
         desc.message = detail::Log::receive;
-        desc.message_user = log().get();
+        desc.message_user = log.get();
         desc.path = path.c_str();
-        check(vkf_tokenizer_load(&desc, out()));
+        vkf_tokenizer *raw = nullptr;
+        const vkf_status status = vkf_tokenizer_load(&desc, &raw);
+        return detail::give(status, Tokenizer(raw, std::move(log)));
     }
-    Encoding encode(std::string_view text, const vkf_encode_options &options = {}) const
+    // Takes over a C handle.
+    static Tokenizer adopt(vkf_tokenizer *raw) noexcept
+    {
+        return Tokenizer(raw, nullptr);
+    }
+    result<Encoding> try_encode(std::string_view text, const vkf_encode_options &options = {}) const
     {
         return encoded(text, std::nullopt, options);
     }
-    Encoding encode_pair(std::string_view text, std::string_view pair, const vkf_encode_options &options = {}) const
+    result<Encoding> try_encode_pair(std::string_view text, std::string_view pair,
+                                     const vkf_encode_options &options = {}) const
     {
         return encoded(text, pair, options);
     }
-    std::string decode(span<const std::int32_t> ids, bool skip_special_tokens = true) const
+    result<std::string> try_decode(span<const std::int32_t> ids, bool skip_special_tokens = true) const
     {
-        const std::uint32_t count = detail::count_of(ids.size(), "decode: ids");
-        return detail::decoded(log(), [&](std::size_t *inout_bytes, char *out_text) {
-            return vkf_tokenizer_decode(get(), ids.data(), count, skip_special_tokens, inout_bytes, out_text);
+        result<std::uint32_t> count = detail::count_of(ids.size(), "decode: ids");
+        if (!count)
+            return count.why();
+        return detail::decoded([&](std::size_t *inout_bytes, char *out_text) {
+            return vkf_tokenizer_decode(get(), ids.data(), *count, skip_special_tokens, inout_bytes, out_text);
         });
     }
     std::optional<std::int32_t> token_to_id(const std::string &token) const
@@ -131,16 +145,35 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
         vkf_tokenizer_get_info(get(), &info);
         return info;
     }
+#if VKF_CPP_EXCEPTIONS
+    explicit Tokenizer(const std::string &path, vkf_tokenizer_desc desc = {}, MessageFunction message = {})
+        : Tokenizer(make(path, desc, std::move(message)).value())
+    {
+    }
+    Encoding encode(std::string_view text, const vkf_encode_options &options = {}) const
+    {
+        return try_encode(text, options).value();
+    }
+    Encoding encode_pair(std::string_view text, std::string_view pair, const vkf_encode_options &options = {}) const
+    {
+        return try_encode_pair(text, pair, options).value();
+    }
+    std::string decode(span<const std::int32_t> ids, bool skip_special_tokens = true) const
+    {
+        return try_decode(ids, skip_special_tokens).value();
+    }
+#endif
 
   private:
-    Encoding encoded(std::string_view text, std::optional<std::string_view> pair,
-                     const vkf_encode_options &options) const
+    using Handle::Handle;
+    result<Encoding> encoded(std::string_view text, std::optional<std::string_view> pair,
+                             const vkf_encode_options &options) const
     {
         vkf_encoding encoding = {};
         const vkf_text first = {text.data(), text.size()};
         const vkf_text second = pair ? vkf_text{pair->data(), pair->size()} : vkf_text{};
-        check(vkf_tokenizer_encode(get(), &first, pair ? &second : nullptr, &options, &encoding));
-        return Encoding(encoding);
+        const vkf_status status = vkf_tokenizer_encode(get(), &first, pair ? &second : nullptr, &options, &encoding);
+        return detail::give(status, Encoding(encoding));
     }
 };
 
@@ -159,12 +192,22 @@ class Prediction : public detail::Result<vkf_prediction, detail::free_prediction
 class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
 {
   public:
-    Embedder(const Context &context, const vkf_embedder_desc &desc) : Handle(context.log())
+    static result<Embedder> make(const Context &context, const vkf_embedder_desc &desc)
     {
-        check(vkf_embedder_load(context.get(), &desc, out()));
+        vkf_embedder *raw = nullptr;
+        const vkf_status status = vkf_embedder_load(context.get(), &desc, &raw);
+        return detail::give(status, adopt(context, raw));
     }
-    Embedder(const Context &context, const std::string &directory) : Embedder(context, desc_of(directory.c_str()))
+    static result<Embedder> make(const Context &context, const std::string &directory)
     {
+        vkf_embedder_desc desc = {};
+        desc.directory = directory.c_str();
+        return make(context, desc);
+    }
+    // Takes over a C handle.
+    static Embedder adopt(const Context &context, vkf_embedder *raw) noexcept
+    {
+        return Embedder(raw, context.log());
     }
     vkf_model_config config() const
     {
@@ -185,66 +228,94 @@ class Embedder : public detail::Handle<vkf_embedder, vkf_embedder_destroy>
     }
     // (texts, dim()). Of `args`, the texts are set here, and the output. Whatever else it has for each text (pairs,
     // options, other outputs), it has args.count times, and another count than that of the texts is refused.
-    std::vector<float> embed(span<const std::string_view> texts, vkf_embed_args args = {},
-                             ProgressFunction progress = {})
+    result<std::vector<float>> try_embed(span<const std::string_view> texts, vkf_embed_args args = {},
+                                         ProgressFunction progress = {})
     {
         args.out_embeddings = nullptr;
-        const std::vector<vkf_text> views = give_texts(texts, args, "embed: texts");
+        const result<std::vector<vkf_text>> views = give_texts(texts, args, "embed: texts");
+        if (!views)
+            return views.why();
         std::vector<float> embeddings(texts.size() * dim());
         args.out_embeddings = embeddings.data();
-        run(args, std::move(progress));
+        if (result<void> ran = run_told(args, std::move(progress)); !ran)
+            return ran.why();
         return embeddings;
     }
     // What the head of an embedder with `head` says; as embed() otherwise.
-    std::vector<Prediction> predict(span<const std::string_view> texts, vkf_embed_args args = {},
-                                    ProgressFunction progress = {})
+    result<std::vector<Prediction>> try_predict(span<const std::string_view> texts, vkf_embed_args args = {},
+                                                ProgressFunction progress = {})
     {
         args.out_predictions = nullptr;
-        const std::vector<vkf_text> views = give_texts(texts, args, "predict: texts");
+        const result<std::vector<vkf_text>> views = give_texts(texts, args, "predict: texts");
+        if (!views)
+            return views.why();
         std::vector<vkf_prediction> predictions(texts.size());
         args.out_predictions = predictions.data();
         std::vector<Prediction> results;
         results.reserve(texts.size());
-        run(args, std::move(progress));
+        if (result<void> ran = run_told(args, std::move(progress)); !ran)
+            return ran.why();
         for (const vkf_prediction &prediction : predictions)
             results.emplace_back(prediction);
         return results;
     }
     // As the C function; callbacks in `args` are the caller's, and throw nothing.
+    result<void> try_run(const vkf_embed_args &args)
+    {
+        return detail::done(vkf_embedder_run(get(), &args));
+    }
+#if VKF_CPP_EXCEPTIONS
+    Embedder(const Context &context, const vkf_embedder_desc &desc) : Embedder(make(context, desc).value())
+    {
+    }
+    Embedder(const Context &context, const std::string &directory) : Embedder(make(context, directory).value())
+    {
+    }
+    std::vector<float> embed(span<const std::string_view> texts, const vkf_embed_args &args = {},
+                             ProgressFunction progress = {})
+    {
+        return try_embed(texts, args, std::move(progress)).value();
+    }
+    std::vector<Prediction> predict(span<const std::string_view> texts, const vkf_embed_args &args = {},
+                                    ProgressFunction progress = {})
+    {
+        return try_predict(texts, args, std::move(progress)).value();
+    }
     void run(const vkf_embed_args &args)
     {
-        check(vkf_embedder_run(get(), &args));
+        try_run(args).value();
     }
+#endif
 
   private:
-    static vkf_embedder_desc desc_of(const char *directory)
+    using Handle::Handle;
+    // Puts texts into `args`, whose other arrays have args.count elements. The texts are where the result is.
+    static result<std::vector<vkf_text>> give_texts(span<const std::string_view> texts, vkf_embed_args &args,
+                                                    const char *what)
     {
-        vkf_embedder_desc desc = {};
-        desc.directory = directory;
-        return desc;
-    }
-    // Puts texts into `args`, whose other arrays have args.count elements.
-    static std::vector<vkf_text> give_texts(span<const std::string_view> texts, vkf_embed_args &args, const char *what)
-    {
-        std::vector<vkf_text> views = detail::texts_of(texts, what);
+        result<std::vector<vkf_text>> views = detail::texts_of(texts, what);
+        if (!views)
+            return views;
         const bool has_others =
             args.pairs || args.options || args.out_embeddings || args.out_predictions || args.out_token_counts;
-        if (has_others && args.count != views.size())
-            throw error(VKF_ERROR_INVALID_ARGUMENT,
-                        std::string(what) + " are " + std::to_string(views.size()) + ", and args.count says that the " +
-                            "pairs, options and outputs of args are " + std::to_string(args.count));
-        args.texts = views.data();
-        args.count = static_cast<std::uint32_t>(views.size());
+        if (has_others && args.count != views->size())
+            return detail::wrong(std::string(what) + " are " + std::to_string(views->size()) +
+                                 ", and args.count says that the pairs, options and outputs of args are " +
+                                 std::to_string(args.count));
+        args.texts = views->data(); // which stay there when the vector moves
+        args.count = static_cast<std::uint32_t>(views->size());
         return views;
     }
-    void run(vkf_embed_args args, ProgressFunction progress)
+    result<void> run_told(vkf_embed_args args, ProgressFunction progress)
     {
         detail::Guarded<ProgressFunction> guarded(std::move(progress));
         if (guarded) {
             args.progress = detail::Guarded<ProgressFunction>::progress;
             args.progress_user = guarded.user();
         }
-        detail::run_guarded(guarded, log(), [&] { return vkf_embedder_run(get(), &args); });
+        const vkf_status status = vkf_embedder_run(get(), &args);
+        guarded.rethrow();
+        return detail::done(status);
     }
 };
 
@@ -272,12 +343,22 @@ class TextStream;
 class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
 {
   public:
-    Generator(const Context &context, const vkf_generator_desc &desc) : Handle(context.log())
+    static result<Generator> make(const Context &context, const vkf_generator_desc &desc)
     {
-        check(vkf_generator_load(context.get(), &desc, out()));
+        vkf_generator *raw = nullptr;
+        const vkf_status status = vkf_generator_load(context.get(), &desc, &raw);
+        return detail::give(status, adopt(context, raw));
     }
-    Generator(const Context &context, const std::string &directory) : Generator(context, desc_of(directory.c_str()))
+    static result<Generator> make(const Context &context, const std::string &directory)
     {
+        vkf_generator_desc desc = {};
+        desc.directory = directory.c_str();
+        return make(context, desc);
+    }
+    // Takes over a C handle.
+    static Generator adopt(const Context &context, vkf_generator *raw) noexcept
+    {
+        return Generator(raw, context.log());
     }
     vkf_model_config config() const
     {
@@ -291,13 +372,15 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
         return vkf_generator_get_max_context(get());
     }
     // The prompts, count and outputs of `args` are set here, and with `on_text` its callback.
-    std::vector<Continuation> generate(span<const std::string_view> prompts, vkf_generator_args args = {},
-                                       TextFunction on_text = {})
+    result<std::vector<Continuation>> try_generate(span<const std::string_view> prompts, vkf_generator_args args = {},
+                                                   TextFunction on_text = {})
     {
-        std::vector<vkf_text> views = detail::texts_of(prompts, "generate: prompts");
+        result<std::vector<vkf_text>> views = detail::texts_of(prompts, "generate: prompts");
+        if (!views)
+            return views.why();
         std::vector<vkf_continuation> continuations(prompts.size());
-        args.prompts = views.data();
-        args.count = static_cast<std::uint32_t>(views.size());
+        args.prompts = views->data();
+        args.count = static_cast<std::uint32_t>(views->size());
         args.out_continuations = continuations.data();
         std::vector<Continuation> results;
         results.reserve(prompts.size());
@@ -310,29 +393,46 @@ class Generator : public detail::Handle<vkf_generator, vkf_generator_destroy>
         if (status == VKF_OK)
             for (const vkf_continuation &continuation : continuations)
                 results.emplace_back(continuation);
-        guarded.rethrow(log());
-        check(status);
-        return results;
+        guarded.rethrow();
+        return detail::give(status, std::move(results));
     }
-    Continuation generate(std::string_view prompt, const vkf_generator_args &args = {}, TextFunction on_text = {})
+    result<Continuation> try_generate(std::string_view prompt, const vkf_generator_args &args = {},
+                                      TextFunction on_text = {})
     {
-        return std::move(generate(span<const std::string_view>(&prompt, 1), args, std::move(on_text)).front());
+        result<std::vector<Continuation>> all =
+            try_generate(span<const std::string_view>(&prompt, 1), args, std::move(on_text));
+        if (!all)
+            return all.why();
+        return std::move(all->front());
     }
     // The parts of one continuation, for a loop over them. The generator does nothing else until the stream is gone,
     // and what `args` points to lives as long. Who links a program with this links the system's threads.
     TextStream stream(std::string_view prompt, const vkf_generator_args &args = {});
+#if VKF_CPP_EXCEPTIONS
+    Generator(const Context &context, const vkf_generator_desc &desc) : Generator(make(context, desc).value())
+    {
+    }
+    Generator(const Context &context, const std::string &directory) : Generator(make(context, directory).value())
+    {
+    }
+    std::vector<Continuation> generate(span<const std::string_view> prompts, const vkf_generator_args &args = {},
+                                       TextFunction on_text = {})
+    {
+        return try_generate(prompts, args, std::move(on_text)).value();
+    }
+    Continuation generate(std::string_view prompt, const vkf_generator_args &args = {}, TextFunction on_text = {})
+    {
+        return try_generate(prompt, args, std::move(on_text)).value();
+    }
+#endif
 
   private:
-    static vkf_generator_desc desc_of(const char *directory)
-    {
-        vkf_generator_desc desc = {};
-        desc.directory = directory;
-        return desc;
-    }
+    using Handle::Handle;
 };
 
 // Text as it comes: for (const std::string &part : generator.stream("Once")) ...
-// A thread generates, at most one part ahead of the loop. A loop that is left ends the generation.
+// A thread generates, at most one part ahead of the loop. A loop that is left ends the generation. Without exceptions a
+// loop ends with the text, and status() says afterwards whether it was whole.
 class TextStream
 {
   public:
@@ -351,17 +451,29 @@ class TextStream
         changed_.notify_all();
         thread_.join();
     }
-    // The next part; nothing at the end. Throws what ended the generation.
-    std::optional<std::string> next()
+    // The next part; nothing at the end. What ended the generation otherwise comes in its place, once.
+    result<std::optional<std::string>> try_next()
     {
         std::unique_lock<std::mutex> guard(mutex_);
         changed_.wait(guard, [this] { return part_ || ended_; });
-        if (!part_ && thrown_)
-            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        if (!part_ && why_.status != VKF_OK && !std::exchange(told_, true))
+            return why_;
         std::optional<std::string> part = std::exchange(part_, std::nullopt);
         changed_.notify_all();
         return part;
     }
+    // How the generation ended, once there is no next part.
+    vkf_status status()
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        return why_.status;
+    }
+#if VKF_CPP_EXCEPTIONS
+    std::optional<std::string> next()
+    {
+        return try_next().value();
+    }
+#endif
 
     class iterator
     {
@@ -372,7 +484,7 @@ class TextStream
         using pointer = const std::string *;
         using reference = const std::string &;
         iterator() = default;
-        explicit iterator(TextStream *stream) : stream_(stream), part_(stream->next())
+        explicit iterator(TextStream *stream) : stream_(stream), part_(stream->next_of_loop())
         {
         }
         reference operator*() const
@@ -385,7 +497,7 @@ class TextStream
         }
         iterator &operator++()
         {
-            part_ = stream_->next();
+            part_ = stream_->next_of_loop();
             return *this;
         }
         void operator++(int)
@@ -415,16 +527,33 @@ class TextStream
     }
 
   private:
+    std::optional<std::string> next_of_loop()
+    {
+#if VKF_CPP_EXCEPTIONS
+        return next();
+#else
+        return try_next().value_or(std::nullopt);
+#endif
+    }
+    failure generated(Generator &generator, const vkf_generator_args &args)
+    {
+        auto hear = [this](std::uint32_t, std::string_view text) { return hand_on(text); };
+        return generator.try_generate(prompt_, args, hear).why();
+    }
     void generate(Generator &generator, const vkf_generator_args &args) noexcept
     {
-        std::exception_ptr thrown;
+        failure why;
+#if VKF_CPP_EXCEPTIONS
         try {
-            generator.generate(prompt_, args, [this](std::uint32_t, std::string_view text) { return hand_on(text); });
+            why = generated(generator, args);
         } catch (...) {
-            thrown = std::current_exception();
+            why.status = VKF_ERROR_OUT_OF_HOST_MEMORY; // nothing else is thrown there
         }
+#else
+        why = generated(generator, args);
+#endif
         std::lock_guard<std::mutex> guard(mutex_);
-        thrown_ = thrown;
+        why_ = std::move(why);
         ended_ = true;
         changed_.notify_all();
     }
@@ -445,7 +574,8 @@ class TextStream
     std::optional<std::string> part_; // made, and not yet taken
     bool left_ = false;
     bool ended_ = false;
-    std::exception_ptr thrown_;
+    bool told_ = false;
+    failure why_;
     std::thread thread_; // the last member: it uses the others
 };
 

@@ -227,7 +227,7 @@ class Session(Owner):
         with self._turn:
             self._log.check(lib.vkf_session_save(self._handle, path_bytes(path)))
 
-    def load(self, path: Path) -> None:
+    def restore(self, path: Path) -> None:
         """The rows become those of a saved cache of the same model."""
         with self._turn:
             self._log.check(lib.vkf_session_restore(self._handle, path_bytes(path)))

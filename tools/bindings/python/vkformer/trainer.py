@@ -131,7 +131,7 @@ class Trainer(Owner):
         return gradient
 
     def save(self, directory: Path) -> None:
-        """A checkpoint: the model with its tokenizer, and what resume() takes."""
+        """A checkpoint: the model with its tokenizer, and what restore() takes."""
         with self._turn:
             self._log.check(lib.vkf_trainer_save(self._handle, path_bytes(directory)))
 
@@ -140,7 +140,7 @@ class Trainer(Owner):
         with self._turn:
             self._log.check(lib.vkf_trainer_save_adapter(self._handle, path_bytes(directory)))
 
-    def resume(self, directory: Path) -> None:
+    def restore(self, directory: Path) -> None:
         """Goes on from what save() wrote, bit by bit. What is refused changes nothing."""
         with self._turn:
             self._log.check(lib.vkf_trainer_restore(self._handle, path_bytes(directory)))
