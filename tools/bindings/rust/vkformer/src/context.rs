@@ -10,6 +10,7 @@ use crate::c_enum::c_enum;
 use crate::cache::{self, Cache};
 use crate::error::{check_version, count, receive_message, Handler, Messages, Result, Severity};
 use crate::text::{c_path, c_string};
+use crate::vulkan::{DeviceSetup, ExternalDevice, QueueLock};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -118,9 +119,11 @@ pub struct ContextBuilder {
     skip_self_test: bool,
     tune_on_first_use: bool,
     validation: bool,
-    handler: Option<(Severity, Handler)>,
-    cache: Option<Box<dyn Cache>>,
+    pub(crate) handler: Option<(Severity, Handler)>,
+    cache: Option<Arc<Box<dyn Cache>>>,
     cache_directory: Option<PathBuf>,
+    external_memory: bool,
+    external: Option<ExternalDevice>,
 }
 
 impl ContextBuilder {
@@ -177,13 +180,13 @@ impl ContextBuilder {
         min_severity: Severity,
         handler: impl Fn(Severity, &str) + Send + Sync + 'static,
     ) -> Self {
-        self.handler = Some((min_severity, Box::new(handler)));
+        self.handler = Some((min_severity, Arc::new(handler)));
         self
     }
 
     /// Keeps compiled pipelines, verdicts of the self-test and measurements between runs.
     pub fn cache(mut self, cache: impl Cache + 'static) -> Self {
-        self.cache = Some(Box::new(cache));
+        self.cache = Some(Arc::new(Box::new(cache)));
         self
     }
 
@@ -194,24 +197,68 @@ impl ContextBuilder {
         self
     }
 
+    /// Makes the device with what [`Buffer::exportable`](crate::Buffer::exportable) and the imports of
+    /// [`Buffer`](crate::Buffer) need, where it has that.
+    pub fn external_memory(mut self, external_memory: bool) -> Self {
+        self.external_memory = external_memory;
+        self
+    }
+
+    /// A device of the program's own is used in place of the library's.
+    ///
+    /// # Safety
+    ///
+    /// The handles belong together, and the device was made with what [`ExternalDevice`] says. All of them are valid
+    /// until the context, and everything that was made from it, is gone. While the library is at the queue, which its
+    /// `lock` tells, nobody else is.
+    pub unsafe fn external_device(mut self, device: ExternalDevice) -> Self {
+        self.external = Some(device);
+        self
+    }
+
+    /// What a device should be made with so that a context that is built like this one can use all of it. Of the
+    /// external device, which this takes, only instance, physical device and version are read.
+    ///
+    /// # Safety
+    ///
+    /// Instance and physical device are valid until the setup is dropped.
+    pub unsafe fn device_setup(&self) -> Result<DeviceSetup> {
+        DeviceSetup::new(self)
+    }
+
     pub fn build(self) -> Result<Context> {
         check_version()?;
-        let messages = Messages::new(self.handler);
-        let keeps = Box::new(Keeps { messages, cache: self.cache });
+        let lock = self.external.as_ref().and_then(|external| external.lock());
+        let messages = Messages::new(self.handler.clone());
+        let keeps = Box::new(Keeps { messages, _cache: self.cache.clone(), _lock: lock });
+        let mut raw = ptr::null_mut();
+        self.with_desc(&keeps.messages, |desc| {
+            // SAFETY: what `desc` points to lives until the call returns, and the callbacks' data as long as the
+            // context.
+            keeps.messages.call(|| unsafe { sys::vkf_context_create(desc, &mut raw) })
+        })?;
+        Ok(Context(Arc::new(Inner { raw, keeps })))
+    }
+
+    /// Has `call` use the descriptor. What it points to lives until the call returns; `messages`, the cache and the lock
+    /// have to live as long as what is made with it.
+    pub(crate) fn with_desc(
+        &self,
+        messages: &Messages,
+        call: impl FnOnce(&sys::vkf_context_desc) -> Result<()>,
+    ) -> Result<()> {
         let mut desc = sys::vkf_context_desc {
             profile: self.profile.raw(),
             precision: self.precision.raw(),
             skip_self_test: self.skip_self_test,
             tune_on_first_use: self.tune_on_first_use,
             validation: self.validation,
+            external_memory: self.external_memory,
             message: Some(receive_message),
-            message_user: keeps.messages.user(),
-            min_severity: keeps.messages.min_severity(),
+            message_user: messages.user(),
+            min_severity: messages.min_severity(),
             ..Default::default()
         };
-        if let Some(cache) = &keeps.cache {
-            desc.cache = cache::callbacks(cache);
-        }
         let directory = self.cache_directory.as_deref().map(c_path).transpose()?;
         desc.cache_directory = directory.as_deref().map_or(ptr::null(), CStr::as_ptr);
         let device_name = choose(&self.device, &mut desc.device)?;
@@ -220,13 +267,18 @@ impl ContextBuilder {
         let masks: Vec<*const c_char> = masks.iter().map(|mask| mask.as_ptr()).collect();
         desc.masks = masks.as_ptr();
         desc.mask_count = count("masks", masks.len())?;
-        let variant = self.variant.map(|variant| c_string("variant", &variant)).transpose()?;
+        let variant = self.variant.as_ref().map(|variant| c_string("variant", variant)).transpose()?;
         desc.variant = variant.as_deref().map_or(ptr::null(), CStr::as_ptr);
-
-        let mut raw = ptr::null_mut();
-        // SAFETY: what `desc` points to lives until the call returns, and the callbacks' data as long as the context.
-        keeps.messages.call(|| unsafe { sys::vkf_context_create(&desc, &mut raw) })?;
-        Ok(Context(Arc::new(Inner { raw, keeps })))
+        if let Some(cache) = &self.cache {
+            desc.cache = cache::callbacks(cache);
+        }
+        match &self.external {
+            None => call(&desc),
+            Some(external) => external.with_raw(|external| {
+                desc.external = external;
+                call(&desc)
+            }),
+        }
     }
 }
 
@@ -254,7 +306,8 @@ fn choose(device: &Device, choice: &mut sys::vkf_device_choice) -> Result<Option
 /// What the library's callbacks use for as long as the context lives.
 struct Keeps {
     messages: Messages,
-    cache: Option<Box<dyn Cache>>,
+    _cache: Option<Arc<Box<dyn Cache>>>,
+    _lock: Option<Arc<Box<dyn QueueLock>>>,
 }
 
 struct Inner {

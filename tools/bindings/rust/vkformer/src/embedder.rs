@@ -8,6 +8,7 @@ use std::ptr;
 use crate::c_enum::c_enum;
 use crate::context::Context;
 use crate::error::{count, Error, Result};
+use crate::matrix::Matrix;
 use crate::model::{ModelPrecision, Quantization};
 use crate::text::{borrow_all, c_path, c_string, copy, copy_array};
 use vkformer_sys as sys;
@@ -53,41 +54,8 @@ pub enum Prompt<'a> {
     Named(&'a str),
 }
 
-/// One vector for each text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Embeddings {
-    values: Vec<f32>,
-    dim: usize,
-}
-
-impl Embeddings {
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// The number of texts.
-    pub fn len(&self) -> usize {
-        self.values.len().checked_div(self.dim).unwrap_or(0)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// The vectors in the order of the texts.
-    pub fn iter(&self) -> impl Iterator<Item = &[f32]> + '_ {
-        self.values.chunks_exact(self.dim.max(1))
-    }
-
-    pub fn get(&self, index: usize) -> Option<&[f32]> {
-        self.iter().nth(index)
-    }
-
-    /// All vectors, one behind the other.
-    pub fn into_vec(self) -> Vec<f32> {
-        self.values
-    }
-}
+/// One vector for each text, in their order.
+pub type Embeddings = Matrix;
 
 /// What a head says of one text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -153,7 +121,7 @@ impl Embedder {
         if !texts.is_empty() {
             self.run(&mut args, prompt)?;
         }
-        Ok(Embeddings { values, dim })
+        Ok(Matrix::new(values, dim))
     }
 
     /// What the model's head says of each text, with [`EmbedderOptions::head`]. Of a pair it sees both texts, as a

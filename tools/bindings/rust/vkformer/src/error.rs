@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::c_enum::c_enum;
 use vkformer_sys as sys;
@@ -86,7 +86,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = RefCell::new(None);
 }
 
-pub(crate) type Handler = Box<dyn Fn(Severity, &str) + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(Severity, &str) + Send + Sync>;
 
 /// Receives the messages of one context or tokenizer, and has to live until that is destroyed.
 #[derive(Default)]

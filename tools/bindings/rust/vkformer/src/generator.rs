@@ -1,14 +1,13 @@
 //! Text that a model writes.
 
-use std::any::Any;
 use std::os::raw::{c_char, c_void};
-use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::c_enum::c_enum;
+use crate::callback::Guarded;
 use crate::context::Context;
 use crate::error::{count, Result};
 use crate::model::{ModelPrecision, Quantization};
@@ -69,6 +68,31 @@ pub struct Sampling {
     pub seed: u64,
 }
 
+impl Sampling {
+    pub(crate) fn raw(&self) -> sys::vkf_sampling {
+        sys::vkf_sampling {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            seed: self.seed,
+            ..Default::default()
+        }
+    }
+
+    pub(crate) fn of(raw: &sys::vkf_sampling) -> Sampling {
+        Sampling {
+            temperature: raw.temperature,
+            top_k: raw.top_k,
+            top_p: raw.top_p,
+            min_p: raw.min_p,
+            repetition_penalty: raw.repetition_penalty,
+            seed: raw.seed,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BeamSearch {
     /// 0 or 1: none.
@@ -76,6 +100,25 @@ pub struct BeamSearch {
     /// transformers' default is 1.
     pub length_penalty: f32,
     pub early_stopping: EarlyStopping,
+}
+
+impl BeamSearch {
+    pub(crate) fn raw(&self) -> sys::vkf_beam_search {
+        sys::vkf_beam_search {
+            num_beams: self.num_beams,
+            length_penalty: self.length_penalty,
+            early_stopping: self.early_stopping.raw(),
+            ..Default::default()
+        }
+    }
+
+    pub(crate) fn of(raw: &sys::vkf_beam_search) -> BeamSearch {
+        BeamSearch {
+            num_beams: raw.num_beams,
+            length_penalty: raw.length_penalty,
+            early_stopping: EarlyStopping::from_raw(raw.early_stopping).unwrap_or_default(),
+        }
+    }
 }
 
 /// What is generated.
@@ -188,7 +231,6 @@ pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
 struct Callbacks<'a> {
     on_text: &'a mut dyn FnMut(usize, &str) -> bool,
     cancelled: &'a AtomicBool,
-    panicked: Option<Box<dyn Any + Send>>,
 }
 
 impl Inner {
@@ -205,8 +247,8 @@ impl Inner {
         let (count, stop_count) = (count("prompts", prompts.len())?, count("stops", generation.stops.len())?);
         let (prompts, stops) = (borrow_all(prompts), borrow_all(&generation.stops));
         let mut raw = vec![sys::vkf_continuation::default(); prompts.len()];
-        let mut callbacks = Callbacks { on_text, cancelled, panicked: None };
-        let user = &mut callbacks as *mut Callbacks<'_> as *mut c_void;
+        let mut callbacks = Guarded::new(Callbacks { on_text, cancelled });
+        let user = callbacks.user();
         let args = sys::vkf_generator_args {
             prompts: prompts.as_ptr(),
             count,
@@ -223,9 +265,7 @@ impl Inner {
         let done = self.context.call(|| unsafe { sys::vkf_generator_run(self.raw, &args) });
         // SAFETY: each continuation is filled in, or zero where the run failed.
         let taken = raw.iter_mut().map(|raw| unsafe { take_continuation(raw) }).collect();
-        if let Some(panicked) = callbacks.panicked {
-            panic::resume_unwind(panicked);
-        }
+        callbacks.finish();
         done.map(|()| taken)
     }
 }
@@ -234,47 +274,23 @@ impl Generation {
     fn raw(&self) -> sys::vkf_generator_args {
         sys::vkf_generator_args {
             max_new_tokens: self.max_new_tokens,
-            sampling: sys::vkf_sampling {
-                temperature: self.sampling.temperature,
-                top_k: self.sampling.top_k,
-                top_p: self.sampling.top_p,
-                min_p: self.sampling.min_p,
-                repetition_penalty: self.sampling.repetition_penalty,
-                seed: self.sampling.seed,
-                ..Default::default()
-            },
-            beams: sys::vkf_beam_search {
-                num_beams: self.beams.num_beams,
-                length_penalty: self.beams.length_penalty,
-                early_stopping: self.beams.early_stopping.raw(),
-                ..Default::default()
-            },
+            sampling: self.sampling.raw(),
+            beams: self.beams.raw(),
             ..Default::default()
         }
     }
 }
 
-/// A panic must not reach C code: it waits in the callbacks until the call has returned.
 unsafe extern "C" fn receive_text(user: *mut c_void, prompt: u32, bytes: *const c_char, size_bytes: usize) -> bool {
-    let callbacks = &mut *(user as *mut Callbacks<'_>);
-    if callbacks.panicked.is_some() || callbacks.cancelled.load(Ordering::Relaxed) {
-        return false;
-    }
-    let text = String::from_utf8_lossy(elements(bytes as *const u8, size_bytes));
-    let on_text = &mut callbacks.on_text;
-    match panic::catch_unwind(AssertUnwindSafe(|| on_text(prompt as usize, &text))) {
-        Ok(goes_on) => goes_on,
-        Err(panicked) => {
-            callbacks.panicked = Some(panicked);
-            false
-        }
-    }
+    Guarded::<Callbacks<'_>>::enter(user, |callbacks| {
+        let text = String::from_utf8_lossy(elements(bytes as *const u8, size_bytes));
+        !callbacks.cancelled.load(Ordering::Relaxed) && (callbacks.on_text)(prompt as usize, &text)
+    })
 }
 
 /// Called between the parts of a prompt, where no text comes yet.
 unsafe extern "C" fn go_on(user: *mut c_void, _done: u32, _total: u32, _what: *const c_char) -> bool {
-    let callbacks = &*(user as *mut Callbacks<'_>);
-    callbacks.panicked.is_none() && !callbacks.cancelled.load(Ordering::Relaxed)
+    Guarded::<Callbacks<'_>>::enter(user, |callbacks| !callbacks.cancelled.load(Ordering::Relaxed))
 }
 
 unsafe fn take_continuation(raw: &mut sys::vkf_continuation) -> Continuation {

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::mem;
 use std::ptr;
 
+use crate::buffer::Buffer;
 use crate::c_enum::c_enum;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -110,7 +111,7 @@ impl Sizes {
         Sizes { batch, query_len: len, key_len: len }
     }
 
-    fn raw(self) -> sys::vkf_layer_sizes {
+    pub(crate) fn raw(self) -> sys::vkf_layer_sizes {
         sys::vkf_layer_sizes {
             batch: self.batch,
             query_len: self.query_len,
@@ -169,7 +170,7 @@ pub struct AttentionMask {
 }
 
 impl AttentionMask {
-    fn raw(&self) -> sys::vkf_attention_mask {
+    pub(crate) fn raw(&self) -> sys::vkf_attention_mask {
         sys::vkf_attention_mask {
             kind: self.kind.raw(),
             per_head: self.per_head,
@@ -203,6 +204,10 @@ pub struct Attention<'a> {
     /// The type of activations: F32 or F16.
     pub dtype: Dtype,
     pub max_sizes: Sizes,
+    /// Tensors that serve as ports in place of the layer's own, at the largest sizes. Other layers may have them, too.
+    pub ports: &'a [(Port, &'a Tensor)],
+    /// How many runs may be under way at once; 0: 1.
+    pub frames_in_flight: u32,
 }
 
 impl Attention<'_> {
@@ -223,6 +228,8 @@ impl Attention<'_> {
             params: self.params.raw(),
             dtype: self.dtype.raw(),
             max_sizes: self.max_sizes.raw(),
+            ports: raw_ports(self.ports),
+            frames_in_flight: self.frames_in_flight,
             ..Default::default()
         }
     }
@@ -286,6 +293,10 @@ pub struct TransformerLayer<'a> {
     /// The type of activations: F32 or F16.
     pub dtype: Dtype,
     pub max_sizes: Sizes,
+    /// Tensors that serve as ports in place of the layer's own, at the largest sizes. Other layers may have them, too.
+    pub ports: &'a [(Port, &'a Tensor)],
+    /// How many runs may be under way at once; 0: 1.
+    pub frames_in_flight: u32,
 }
 
 impl TransformerLayer<'_> {
@@ -308,15 +319,33 @@ impl TransformerLayer<'_> {
             fully_masked: self.fully_masked.raw(),
             dtype: self.dtype.raw(),
             max_sizes: self.max_sizes.raw(),
+            ports: raw_ports(self.ports),
+            frames_in_flight: self.frames_in_flight,
             ..Default::default()
         }
     }
+}
+
+fn no_port(port: Port) -> Error {
+    Error::argument(format!("the layer has no port {:?}", port))
+}
+
+/// Other ports are the layer's own.
+fn raw_ports(ports: &[(Port, &Tensor)]) -> [sys::vkf_tensor; sys::VKF_MAX_PORTS as usize] {
+    let mut raw = <[sys::vkf_tensor; sys::VKF_MAX_PORTS as usize]>::default();
+    for (port, tensor) in ports {
+        raw[port.raw().0 as usize] = tensor.as_raw();
+    }
+    raw
 }
 
 /// A layer that was recorded for its largest sizes. It belongs to one thread at a time.
 pub struct Layer {
     raw: *mut sys::vkf_layer,
     context: Context,
+    /// The memory of ports that are the program's.
+    shared: Vec<Buffer>,
+    frames: u32,
 }
 
 // SAFETY: <vkformer/vkformer.h> lets layers change threads.
@@ -331,28 +360,41 @@ impl Drop for Layer {
 
 impl Layer {
     pub fn attention(context: &Context, desc: &Attention<'_>) -> Result<Layer> {
-        let desc = desc.raw();
+        let (ports, frames, desc) = (desc.ports, desc.frames_in_flight, desc.raw());
         // SAFETY: the tensors in `desc` are alive, and the layer keeps their buffers.
-        Layer::create(context, |out| unsafe { sys::vkf_attention_create(context.as_ptr(), &desc, out) })
+        Layer::create(context, ports, frames, |out| unsafe { sys::vkf_attention_create(context.as_ptr(), &desc, out) })
     }
 
     pub fn encoder(context: &Context, desc: &TransformerLayer<'_>) -> Result<Layer> {
-        let desc = desc.raw();
+        let (ports, frames, desc) = (desc.ports, desc.frames_in_flight, desc.raw());
         // SAFETY: as in attention().
-        Layer::create(context, |out| unsafe { sys::vkf_encoder_layer_create(context.as_ptr(), &desc, out) })
+        Layer::create(context, ports, frames, |out| unsafe {
+            sys::vkf_encoder_layer_create(context.as_ptr(), &desc, out)
+        })
     }
 
     pub fn decoder(context: &Context, desc: &TransformerLayer<'_>) -> Result<Layer> {
-        let desc = desc.raw();
+        let (ports, frames, desc) = (desc.ports, desc.frames_in_flight, desc.raw());
         // SAFETY: as in attention().
-        Layer::create(context, |out| unsafe { sys::vkf_decoder_layer_create(context.as_ptr(), &desc, out) })
+        Layer::create(context, ports, frames, |out| unsafe {
+            sys::vkf_decoder_layer_create(context.as_ptr(), &desc, out)
+        })
     }
 
-    fn create(context: &Context, create: impl FnOnce(*mut *mut sys::vkf_layer) -> sys::vkf_status) -> Result<Layer> {
+    fn create(
+        context: &Context,
+        ports: &[(Port, &Tensor)],
+        frames: u32,
+        create: impl FnOnce(*mut *mut sys::vkf_layer) -> sys::vkf_status,
+    ) -> Result<Layer> {
         let mut raw = ptr::null_mut();
         context.call(|| create(&mut raw))?;
-        let context = context.clone();
-        Ok(Layer { raw, context })
+        let shared = ports.iter().map(|(_, tensor)| tensor.buffer().clone()).collect();
+        let layer = Layer { raw, context: context.clone(), shared, frames: frames.max(1) };
+        match ports.iter().find(|(port, _)| layer.port(*port).is_none()) {
+            Some((port, _)) => Err(no_port(*port)),
+            None => Ok(layer),
+        }
     }
 
     /// Copies the first elements of a port to the device: compact, for the sizes of the next run.
@@ -361,14 +403,36 @@ impl Layer {
         let bytes = mem::size_of_val(values) as u64;
         let data = values.as_ptr() as *const c_void;
         // SAFETY: `data` has so many bytes; the library checks that the port has room for them.
-        self.context.call(|| unsafe { sys::vkf_layer_write(self.raw, port.raw(), data, bytes) })
+        self.use_ports(|raw| unsafe { sys::vkf_layer_write(raw, port.raw(), data, bytes) })
     }
 
     /// Runs the layer for these sizes, and waits for its end.
     pub fn run(&mut self, sizes: Sizes) -> Result<()> {
         let sizes = sizes.raw();
         // SAFETY: both pointers are valid.
-        self.context.call(|| unsafe { sys::vkf_layer_run(self.raw, &sizes) })
+        self.use_ports(|raw| unsafe { sys::vkf_layer_run(raw, &sizes) })
+    }
+
+    /// The sizes of the runs that were recorded with a frame: see [`vulkan`](crate::vulkan). A run that was submitted
+    /// with it is waited for.
+    pub fn set_sizes(&mut self, frame: u32, sizes: Sizes) -> Result<()> {
+        let sizes = sizes.raw();
+        // SAFETY: both pointers are valid.
+        self.call(|raw| unsafe { sys::vkf_layer_set_frame_sizes(raw, frame, &sizes) })
+    }
+
+    /// Waits until the run that was submitted with this frame has ended; returns at once if there is none.
+    pub fn wait(&mut self, frame: u32) -> Result<()> {
+        // SAFETY: the layer is alive.
+        self.call(|raw| unsafe { sys::vkf_layer_wait(raw, frame) })
+    }
+
+    /// Whether that run has ended. [`wait`](Layer::wait) has to follow all the same, and takes no time then.
+    pub fn ended(&mut self, frame: u32) -> Result<bool> {
+        let mut ended = false;
+        // SAFETY: both pointers are valid.
+        self.call(|raw| unsafe { sys::vkf_layer_ended(raw, frame, &mut ended) })?;
+        Ok(ended)
     }
 
     /// Copies the first elements of a port to the host, as many as `values` has.
@@ -377,7 +441,7 @@ impl Layer {
         let bytes = mem::size_of_val(values) as u64;
         let data = values.as_mut_ptr() as *mut c_void;
         // SAFETY: as in write(), and any bits are a T.
-        self.context.call(|| unsafe { sys::vkf_layer_read(self.raw, port.raw(), data, bytes) })
+        self.use_ports(|raw| unsafe { sys::vkf_layer_read(raw, port.raw(), data, bytes) })
     }
 
     /// The shape of a port at the largest sizes; None where the layer has no such port.
@@ -397,7 +461,21 @@ impl Layer {
         self.raw
     }
 
-    fn port(&self, port: Port) -> Option<sys::vkf_tensor> {
+    pub(crate) fn call(&mut self, call: impl FnOnce(*mut sys::vkf_layer) -> sys::vkf_status) -> Result<()> {
+        self.context.call(|| call(self.raw))
+    }
+
+    /// A call in which the host is at the ports, or waits for the device to be: runs that are under way have ended, and
+    /// other threads are kept from tensors that share their memory.
+    fn use_ports(&mut self, call: impl FnOnce(*mut sys::vkf_layer) -> sys::vkf_status) -> Result<()> {
+        for frame in 0..self.frames {
+            self.wait(frame)?;
+        }
+        let _turns = Buffer::turns(&self.shared);
+        self.context.call(|| call(self.raw))
+    }
+
+    pub(crate) fn port(&self, port: Port) -> Option<sys::vkf_tensor> {
         let mut tensor = sys::vkf_tensor::default();
         // SAFETY: both pointers are valid.
         let found = unsafe { sys::vkf_layer_get_port(self.raw, port.raw(), &mut tensor) };
@@ -407,7 +485,7 @@ impl Layer {
     fn check_port<T: Element>(&self, port: Port) -> Result<()> {
         match self.port(port) {
             Some(tensor) => check_element::<T>(tensor.dtype),
-            None => Err(Error::argument(format!("the layer has no port {:?}", port))),
+            None => Err(no_port(port)),
         }
     }
 }

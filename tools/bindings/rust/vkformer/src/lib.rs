@@ -2,6 +2,7 @@
 //!
 //! A [`Context`] is a device. [`Layer`]s run attention, encoder and decoder layers with [`Tensor`]s as weights; an
 //! [`Embedder`] makes vectors of texts, a [`Generator`] continues them, and a [`Tokenizer`] needs no device at all.
+//! [`Session`]s run a [`Model`] on ids. [`vulkan`] is for programs that have a Vulkan device of their own.
 //! Every failure is an [`Error`] with a [`Status`] and one sentence that says what, where and what to do.
 //!
 //! The headers of the C library, in `include/vkformer/`, are the reference. What this crate does not have is in
@@ -10,19 +11,28 @@
 // Structs of C's are filled in with `..Default::default()` even where all members are named: they may grow.
 #![allow(clippy::needless_update)]
 
+mod buffer;
 mod c_enum;
 mod cache;
+mod callback;
 mod context;
 mod embedder;
 mod error;
 mod generator;
 mod layer;
+mod matrix;
 mod model;
+mod session;
 mod tensor;
 mod text;
 mod text_stream;
+mod token_stream;
 mod tokenizer;
+pub mod vulkan;
 
+#[cfg(unix)]
+pub use buffer::ExportedMemory;
+pub use buffer::{Buffer, MemoryKind};
 pub use cache::Cache;
 pub use context::{Context, ContextBuilder, Device, DeviceInfo, DeviceType, Precision, Profile};
 pub use embedder::{Embedder, EmbedderOptions, Embeddings, Prediction, Prompt, Similarity};
@@ -34,7 +44,12 @@ pub use layer::{
     Activation, Attention, AttentionMask, AttentionWeights, Causal, FeedForwardWeights, FullyMasked, Layer, MaskKind,
     NormWeights, Port, Sizes, TransformerLayer,
 };
-pub use model::{ModelPrecision, Quantization};
+pub use matrix::Matrix;
+pub use model::{
+    Head, MemoryPlan, Model, ModelConfig, ModelKind, ModelOptions, ModelPrecision, NnTransformer, Quantization,
+};
+pub use session::{AttentionKind, AttentionMap, Encoded, Session, SessionData, SessionOptions, SessionTensor};
 pub use tensor::{f16_to_f32, f32_to_f16, Dtype, Element, Tensor};
 pub use text_stream::TextStream;
+pub use token_stream::{GeneratedTokens, Token, TokenGeneration, TokenStream};
 pub use tokenizer::{EncodeOptions, Encoding, Tokenizer, Truncation};

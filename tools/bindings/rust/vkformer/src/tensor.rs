@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::fmt;
 use std::mem;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::buffer::Buffer;
 use crate::c_enum::c_enum;
 use crate::context::Context;
 use crate::error::{count, Error, Result};
@@ -95,29 +95,11 @@ pub fn f16_to_f32(halves: &[u16]) -> Vec<f32> {
     values
 }
 
-struct Buffer {
-    raw: *mut sys::vkf_buffer,
-    /// The host's reads and writes take turns: where it sees the device's memory, they are plain copies.
-    turn: Mutex<()>,
-    context: Context,
-}
-
-// SAFETY: a buffer belongs to no thread, and `turn` orders the accesses of several.
-unsafe impl Send for Buffer {}
-unsafe impl Sync for Buffer {}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: this is the buffer's only owner. Layers that read it keep its memory.
-        unsafe { sys::vkf_buffer_destroy(&mut self.raw) }
-    }
-}
-
 /// A tensor in the device's memory, row-major. Clones and [`rows`](Tensor::rows) are views of the same memory.
 #[derive(Clone)]
 pub struct Tensor {
     raw: sys::vkf_tensor,
-    buffer: Arc<Buffer>,
+    buffer: Buffer,
 }
 
 // SAFETY: the view is plain data beside the buffer, which is Send and Sync.
@@ -133,7 +115,8 @@ impl Tensor {
             let shape = shape.as_ptr();
             sys::vkf_tensor_create(context.as_ptr(), dtype.raw(), rank, shape, ptr::null(), &mut raw)
         })?;
-        let buffer = Arc::new(Buffer { raw: raw.buffer, turn: Mutex::new(()), context: context.clone() });
+        // SAFETY: the tensor's buffer is new.
+        let buffer = unsafe { Buffer::own(context, raw.buffer) };
         Ok(Tensor { raw, buffer })
     }
 
@@ -201,9 +184,19 @@ impl Tensor {
         self.raw
     }
 
+    /// The memory that this is a view of.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// A view of a buffer that is as large.
+    pub(crate) fn view(raw: sys::vkf_tensor, buffer: Buffer) -> Tensor {
+        Tensor { raw, buffer }
+    }
+
     fn take_turn(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
-        let _turn = self.buffer.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.buffer.context.call(call)
+        let _turn = self.buffer.turn();
+        self.buffer.context().call(call)
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use crate::c_enum::c_enum;
 use crate::error::{check_version, count, receive_message, Messages, Result, Severity};
@@ -114,7 +115,7 @@ impl Tokenizer {
         min_severity: Severity,
         handler: impl Fn(Severity, &str) + Send + Sync + 'static,
     ) -> Result<Tokenizer> {
-        let messages = Messages::new(Some((min_severity, Box::new(handler))));
+        let messages = Messages::new(Some((min_severity, Arc::new(handler))));
         Tokenizer::create(path.as_ref(), messages)
     }
 

@@ -3,17 +3,29 @@
 
 mod common;
 
-use common::{context, pretrained, random};
+use common::{context, golden, pretrained, random};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use vkformer::vulkan::{SemaphoreValue, Semaphores};
 use vkformer::{
-    f16_to_f32, f32_to_f16, Context, Dtype, Embedder, EmbedderOptions, FeedForwardWeights, Generation, Generator,
-    GeneratorOptions, Layer, Port, Prompt, Result, Sizes, Status, Tensor, Tokenizer, TransformerLayer,
+    f16_to_f32, f32_to_f16, Attention, AttentionKind, Context, Dtype, Embedder, EmbedderOptions, FeedForwardWeights,
+    Generation, Generator, GeneratorOptions, Layer, Model, ModelOptions, NnTransformer, Port, Prompt, Result, Session,
+    SessionData, SessionOptions, Sizes, Status, Tensor, TokenGeneration, Tokenizer, TransformerLayer,
 };
 
 /// Structs of results, whose arrays are copies.
-const RESULTS: [&str; 4] = ["Encoding", "Prediction", "Continuation", "DeviceInfo"];
+const RESULTS: [&str; 9] = [
+    "AttentionMap",
+    "Continuation",
+    "DeviceInfo",
+    "Encoded",
+    "Encoding",
+    "GeneratedTokens",
+    "MemoryPlan",
+    "ModelConfig",
+    "Prediction",
+];
 const TEXTS: [&str; 3] = ["A cat sat there.", "rain", "a"];
 
 /// The names of functions and fields whose arrays had wrong lengths here.
@@ -51,6 +63,21 @@ fn sweep_tensors(swept: &mut Swept, context: &Context) {
         swept.refused("Tensor::zeros", way, "", Tensor::zeros(context, Dtype::F32, shape));
     }
     assert_eq!(tensor.read::<f32>().unwrap(), [1f32; 6]);
+    let buffer = tensor.buffer();
+    assert_eq!(buffer.tensor(4, Dtype::F32, &[5]).unwrap().read::<f32>().unwrap(), [1f32; 5]);
+    for (way, at, dtype, shape) in [
+        ("too long", 0, Dtype::F32, &[1 << 20][..]),
+        ("behind the end", 1 << 20, Dtype::F32, &[1]),
+        ("beyond all numbers", u64::MAX - 3, Dtype::F32, &[2]),
+        ("larger than all numbers", 0, Dtype::F32, &[u32::MAX; 4]),
+        ("between elements", 2, Dtype::F32, &[1]),
+        ("no dimension", 0, Dtype::F32, &[]),
+        ("five dimensions", 0, Dtype::F32, &[1; 5]),
+        ("of no element", 0, Dtype::F32, &[0]),
+        ("in blocks", 0, Dtype::Q8, &[32]),
+    ] {
+        swept.refused("Buffer::tensor", way, "a tensor of type", buffer.tensor(at, dtype, shape));
+    }
     swept.counted("f32_to_f16", |count| f32_to_f16(&random(1, count)).len());
     swept.counted("f16_to_f32", |count| f16_to_f32(&vec![0; count]).len());
 }
@@ -65,6 +92,23 @@ fn sweep_layers(swept: &mut Swept, context: &Context) {
     }
     desc.feed_forward = FeedForwardWeights { weight1: Some(&zeros), weight2: Some(&zeros), ..Default::default() };
     desc.max_sizes = Sizes::new(1, 3);
+    let port = Tensor::zeros(context, Dtype::F32, &[1, 3, 8]).unwrap();
+    let mut attention = Attention { embed_dim: 8, num_heads: 2, self_attention: true, ..Default::default() };
+    attention.params = desc.self_attention;
+    attention.max_sizes = desc.max_sizes;
+    let (fits, other, unasked) = ((Port::Query, &port), (Port::Query, &zeros), (Port::Mask, &port));
+    let wrong = [("another shape", [other, other]), ("a port that is not there", [fits, unasked])];
+    for (way, ports) in &wrong {
+        desc.ports = ports;
+        attention.ports = ports;
+        swept.refused("TransformerLayer.ports", way, "", Layer::encoder(context, &desc));
+        swept.refused("Attention.ports", way, "", Layer::attention(context, &attention));
+    }
+    let right = [fits];
+    desc.ports = &right;
+    attention.ports = &right;
+    assert!(Layer::encoder(context, &desc).is_ok() && Layer::attention(context, &attention).is_ok());
+    desc.ports = &[];
     let mut layer = Layer::encoder(context, &desc).unwrap();
     let (mut longer, mut shorter) = (random(1, 25), random(1, 23));
     swept.refused("Layer::write", "too long", "port", layer.write(Port::Query, &longer));
@@ -112,6 +156,125 @@ fn sweep_generators(swept: &mut Swept, context: &Context) {
     });
 }
 
+/// Rows of ids for a session of two rows.
+const ONE: [&[i32]; 1] = [&[2, 9, 3]];
+const EMPTY: [&[i32]; 2] = [&[2, 9, 3], &[]];
+const MANY: [&[i32]; 3] = [&[2, 9, 3]; 3];
+
+fn sweep_encoder(swept: &mut Swept, context: &Context) {
+    let model = Model::load(context, pretrained("bert"), &ModelOptions::default()).unwrap();
+    let kinds = [AttentionKind::Encoder; 2];
+    for (count, is_kept) in [(0, false), (1, true), (2, true)] {
+        let options = SessionOptions {
+            max_batch: 2,
+            max_source_len: 8,
+            attention_weights: kinds[..count].to_vec(),
+            ..Default::default()
+        };
+        let mut session = Session::new(&model, &options).unwrap();
+        session.encode(&ONE).unwrap();
+        assert_eq!(session.attention(AttentionKind::Encoder, 0, 0, 3).is_ok(), is_kept);
+        swept.0.insert("SessionOptions.attention_weights".to_string());
+    }
+    let mut session =
+        Session::new(&model, &SessionOptions { max_batch: 2, max_source_len: 8, ..Default::default() }).unwrap();
+    swept.refused("Session::encode", "no row", "row", session.encode(&ONE[..0]));
+    swept.refused("Session::encode", "an empty row", "row", session.encode(&EMPTY));
+    assert_eq!(session.encode(&MANY).unwrap_err().status(), Status::TooLarge);
+    let types = |types: &[&[i32]], session: &mut Session| session.encode_with_types(&MANY[..2], types);
+    for (way, wrong) in
+        [("too few rows", &ONE[..]), ("a short row", &[&[0, 0, 0], &[0]]), ("too many", &[&[0, 0, 0][..]; 3])]
+    {
+        swept.refused("Session::encode_with_types", way, "type", types(wrong, &mut session));
+    }
+    assert_eq!(types(&[&[0, 0, 0][..]; 2], &mut session).unwrap().hidden.len(), 2);
+    let mut data = session.data(SessionData::Memory).unwrap();
+    let count = data.shape().iter().product::<u32>() as usize;
+    data.read(&mut vec![0f32; count]).unwrap();
+    swept.refused("SessionTensor::read", "too long", "bytes", data.read(&mut vec![0f32; count + 1]));
+    swept.refused("SessionTensor::read", "as many bytes", "u16", data.read(&mut vec![0u16; 2 * count]));
+
+    // SAFETY: there are no semaphores, and nothing that was prepared is submitted.
+    unsafe {
+        let none = Semaphores::default;
+        swept.refused("Session::submit_encode", "an empty row", "row", session.submit_encode(&EMPTY, none()));
+        swept.refused("Session::prepare_encode", "an empty row", "row", session.prepare_encode(&EMPTY));
+        let name = "Session::submit_encode_from_device";
+        for (way, lengths) in [("no row", &[][..]), ("too long", &[9]), ("no number", &[u32::MAX]), ("empty", &[0])] {
+            swept.refused(name, way, "", session.submit_encode_from_device(8, lengths, none()));
+        }
+        let many = [SemaphoreValue::default(); 17];
+        let waits = Semaphores { waits: &many, signals: &[] };
+        let signals = Semaphores { waits: &[], signals: &many };
+        swept.refused("Semaphores.waits", "too many", "16", session.submit_encode(&ONE, waits));
+        swept.refused("Semaphores.signals", "too many", "16", session.submit_encode(&ONE, signals));
+    }
+}
+
+fn sweep_decoder(swept: &mut Swept, context: &Context) {
+    let model = Model::load(context, pretrained("gpt2"), &ModelOptions::default()).unwrap();
+    let options = SessionOptions { max_batch: 2, max_target_len: 16, max_logit_rows: 4, ..Default::default() };
+    let mut session = Session::new(&model, &options).unwrap();
+    let mut generation = TokenGeneration { max_new_tokens: 4, ..Default::default() };
+    let unequal: [&[i32]; 2] = [&[2, 9, 3], &[2]];
+    for (way, rows) in [("no row", &ONE[..0]), ("an empty row", &EMPTY[..]), ("too many rows", &MANY[..])] {
+        let status = if way == "too many rows" { Status::TooLarge } else { Status::InvalidArgument };
+        swept.0.extend(["Session::generate", "Session::stream", "Session::logits"].map(String::from));
+        let refused = |error: Option<vkformer::Error>| assert_eq!(error.expect(way).status(), status, "{}", way);
+        refused(session.generate(rows, &generation).err());
+        refused(session.stream(rows, &generation).err());
+        refused(session.logits(rows).err());
+    }
+    swept.refused("Session::logits", "rows of two lengths", "length", session.logits(&unequal));
+    assert_eq!(session.generate(&unequal, &generation).unwrap().len(), 2);
+    swept.counted("TokenGeneration.stop_ids", |count| {
+        generation.stop_ids = vec![1 << 20; count]; // no token of the model
+        assert_eq!(session.generate(&ONE, &generation).unwrap()[0].ids.len(), 4);
+        count
+    });
+    session.truncate(0, 0).unwrap();
+    session.truncate(1, 0).unwrap();
+    swept.refused("Session::prefill", "no row", "", session.prefill(&ONE[..0]));
+    swept.refused("Session::prefill", "rows without ids", "", session.prefill(&[&[][..], &[]]));
+    assert!(session.prefill(&MANY).is_err());
+    assert_eq!(session.prefill(&unequal).unwrap().len(), 2);
+    let ids = [Some(4); 3];
+    // SAFETY: there are no semaphores, and nothing that was prepared is submitted.
+    unsafe {
+        let submit = |session: &mut Session, ids: &[_]| session.submit_step(ids, Semaphores::default());
+        swept.refused("Session::submit_step", "no row", "", submit(&mut session, &ids[..0]));
+        swept.refused("Session::prepare_step", "no row", "", session.prepare_step(&ids[..0]));
+        assert!(submit(&mut session, &ids).is_err() && session.prepare_step(&ids).is_err());
+    }
+    swept.refused("Session::step", "no row", "", session.step(&ids[..0]));
+    swept.refused("Session::step", "no id", "", session.step(&[None, None]));
+    assert!(session.step(&ids).is_err());
+    assert_eq!((session.step(&ids[..2]).unwrap().len(), session.tokens(1)), (2, &[2, 4][..]));
+}
+
+fn sweep_transformer(swept: &mut Swept, context: &Context) {
+    let case = golden("transformer/case_0084");
+    let transformer = NnTransformer {
+        d_model: 33,
+        num_heads: 3,
+        num_encoder_layers: 3,
+        num_decoder_layers: 4,
+        dim_feedforward: 41,
+        ..Default::default()
+    };
+    let weights = case.join("weights.safetensors");
+    let model = Model::transformer(context, &transformer, weights, &ModelOptions::default()).unwrap();
+    let mut session = Session::new(&model, &SessionOptions { max_source_len: 4, ..Default::default() }).unwrap();
+    let values = random(1, 67);
+    assert_eq!(session.encode_embedded(1, 2, &values[..66]).unwrap().len(), 66);
+    assert_eq!(session.decode_embedded(2, &values[..66]).unwrap().len(), 66);
+    for (way, count) in [("too short", 65), ("too long", 67), ("empty", 0)] {
+        let name = ["Session::encode_embedded", "Session::decode_embedded"];
+        swept.refused(name[1], way, "target", session.decode_embedded(2, &values[..count]));
+        swept.refused(name[0], way, "source", session.encode_embedded(1, 2, &values[..count]));
+    }
+}
+
 fn has_array(code: &str) -> bool {
     ["[", "Vec<", "Iterator", "Box<["].iter().any(|array| code.contains(array))
 }
@@ -133,7 +296,7 @@ fn arrays_of(source: &str) -> BTreeSet<String> {
             of = word(name, &[' ', '<', '(', ';']).to_string();
         } else if line.starts_with('}') {
             of.clear();
-        } else if let Some(code) = line.trim_start().strip_prefix("pub fn ") {
+        } else if let Some(code) = line.trim_start().replace("pub unsafe fn ", "pub fn ").strip_prefix("pub fn ") {
             let mut code = code.to_string();
             while !code.ends_with('{') {
                 code += lines.next().expect("the end of a function's head");
@@ -160,6 +323,9 @@ fn arrays_have_the_length_that_is_read_or_written() {
     sweep_layers(&mut swept, &context);
     sweep_texts(&mut swept, &context);
     sweep_generators(&mut swept, &context);
+    sweep_encoder(&mut swept, &context);
+    sweep_decoder(&mut swept, &context);
+    sweep_transformer(&mut swept, &context);
 
     let mut found = BTreeSet::new();
     for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap() {

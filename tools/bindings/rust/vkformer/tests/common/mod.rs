@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vkformer::{Context, Severity};
 
@@ -16,6 +16,44 @@ pub fn context() -> Context {
 /// A model of the repository's tests.
 pub fn pretrained(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../tests/pretrained").join(name)
+}
+
+/// A case of PyTorch's results.
+pub fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../tests/golden").join(name)
+}
+
+/// A file of safetensors.
+pub struct Tensors {
+    header: String,
+    data: Vec<u8>,
+}
+
+impl Tensors {
+    pub fn read(path: &Path) -> Tensors {
+        let mut bytes = fs::read(path.with_extension("safetensors")).expect("a file of safetensors");
+        let header_bytes = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let data = bytes.split_off(8 + header_bytes);
+        Tensors { header: String::from_utf8_lossy(&bytes[8..]).into_owned(), data }
+    }
+
+    /// The elements of a tensor of F32.
+    pub fn floats(&self, name: &str) -> Vec<f32> {
+        self.words(name).map(f32::from_le_bytes).collect()
+    }
+
+    /// The elements of a tensor of I32.
+    pub fn ids(&self, name: &str) -> Vec<i32> {
+        self.words(name).map(i32::from_le_bytes).collect()
+    }
+
+    fn words(&self, name: &str) -> impl Iterator<Item = [u8; 4]> + '_ {
+        let behind = |text: &str, key: &str| text[text.find(key).expect(key) + key.len()..].to_string();
+        let entry = behind(&behind(&self.header, &format!("\"{}\":", name)), "\"data_offsets\":[");
+        let ends = entry[..entry.find(']').unwrap()].split(',').map(|end| end.trim().parse().unwrap());
+        let ends: Vec<usize> = ends.collect();
+        self.data[ends[0]..ends[1]].chunks_exact(4).map(|bytes| bytes.try_into().unwrap())
+    }
 }
 
 /// The lines of a model's expected.jsonl: what transformers makes of texts.
