@@ -1050,6 +1050,11 @@ pub struct vkf_softmax_desc {
     pub causal: vkf_causal,
     pub window: u32,
     pub fully_masked: vkf_fully_masked,
+    pub logarithm: bool,
+    pub window_right: u32,
+    pub soft_cap: f32,
+    pub slopes: vkf_tensor,
+    pub sinks: vkf_tensor,
 }
 impl Default for vkf_softmax_desc {
     fn default() -> Self {
@@ -1075,6 +1080,10 @@ pub struct vkf_sdpa_desc {
     pub causal: vkf_causal,
     pub window: u32,
     pub fully_masked: vkf_fully_masked,
+    pub window_right: u32,
+    pub soft_cap: f32,
+    pub slopes: vkf_tensor,
+    pub sinks: vkf_tensor,
 }
 impl Default for vkf_sdpa_desc {
     fn default() -> Self {
@@ -4059,20 +4068,22 @@ extern "C" {
     pub fn vkf_device_setup_destroy(setup: *mut *mut vkf_device_setup);
 }
 extern "C" {
-    pub fn vkf_required_features(setup: *const vkf_device_setup) -> *const VkPhysicalDeviceFeatures2;
+    pub fn vkf_device_setup_get_features(setup: *const vkf_device_setup) -> *const VkPhysicalDeviceFeatures2;
 }
 extern "C" {
-    pub fn vkf_required_extensions(
+    pub fn vkf_device_setup_get_extensions(
         setup: *const vkf_device_setup,
         out_count: *mut u32,
     ) -> *const *const ::std::os::raw::c_char;
 }
 extern "C" {
-    pub fn vkf_preferred_queue_family(setup: *const vkf_device_setup) -> u32;
+    pub fn vkf_device_setup_get_queue_family(setup: *const vkf_device_setup) -> u32;
 }
 extern "C" {
-    pub fn vkf_fill_device_create_info(setup: *mut vkf_device_setup, inout_info: *mut VkDeviceCreateInfo)
-        -> vkf_status;
+    pub fn vkf_device_setup_fill_create_info(
+        setup: *mut vkf_device_setup,
+        inout_info: *mut VkDeviceCreateInfo,
+    ) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -4101,10 +4112,7 @@ extern "C" {
     pub fn vkf_context_unlock_queue(context: *mut vkf_context);
 }
 extern "C" {
-    pub fn vkf_layer_record(layer: *mut vkf_layer, command_buffer: VkCommandBuffer) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_layer_record_frame(layer: *mut vkf_layer, frame: u32, command_buffer: VkCommandBuffer) -> vkf_status;
+    pub fn vkf_layer_record(layer: *mut vkf_layer, frame: u32, command_buffer: VkCommandBuffer) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -4163,7 +4171,7 @@ pub struct vkf_wrapped_buffer_desc {
     pub usage: VkBufferUsageFlags,
 }
 extern "C" {
-    pub fn vkf_buffer_vulkan(buffer: *const vkf_buffer, out_buffer: *mut VkBuffer, out_offset: *mut VkDeviceSize);
+    pub fn vkf_buffer_get_vulkan(buffer: *const vkf_buffer, out_buffer: *mut VkBuffer, out_offset: *mut VkDeviceSize);
 }
 extern "C" {
     pub fn vkf_device_setup_create_sized(
@@ -4199,6 +4207,15 @@ extern "C" {
     pub fn vkf_session_submit_step_sized(
         session: *mut vkf_session,
         args: *const vkf_step_args,
+        args_bytes: usize,
+        desc: *const vkf_session_submit_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_submit_prefill_sized(
+        session: *mut vkf_session,
+        args: *const vkf_prefill_args,
         args_bytes: usize,
         desc: *const vkf_session_submit_desc,
         desc_bytes: usize,
@@ -4816,6 +4833,20 @@ pub unsafe fn vkf_session_submit_step(
         session,
         args,
         ::std::mem::size_of::<vkf_step_args>(),
+        desc,
+        ::std::mem::size_of::<vkf_session_submit_desc>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_session_submit_prefill(
+    session: *mut vkf_session,
+    args: *const vkf_prefill_args,
+    desc: *const vkf_session_submit_desc,
+) -> vkf_status {
+    vkf_session_submit_prefill_sized(
+        session,
+        args,
+        ::std::mem::size_of::<vkf_prefill_args>(),
         desc,
         ::std::mem::size_of::<vkf_session_submit_desc>(),
     )

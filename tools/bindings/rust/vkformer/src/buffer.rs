@@ -147,7 +147,7 @@ impl Buffer {
 
     pub fn size_bytes(&self) -> u64 {
         // SAFETY: the buffer is alive.
-        unsafe { sys::vkf_buffer_size(self.0.raw) }
+        unsafe { sys::vkf_buffer_get_size(self.0.raw) }
     }
 
     /// A view of the buffer from `offset_bytes` on, row-major.

@@ -418,7 +418,7 @@ impl Layer {
     pub fn set_sizes(&mut self, frame: u32, sizes: Sizes) -> Result<()> {
         let sizes = sizes.raw();
         // SAFETY: both pointers are valid.
-        self.call(|raw| unsafe { sys::vkf_layer_set_frame_sizes(raw, frame, &sizes) })
+        self.call(|raw| unsafe { sys::vkf_layer_set_sizes(raw, frame, &sizes) })
     }
 
     /// Waits until the run that was submitted with this frame has ended; returns at once if there is none.

@@ -5,6 +5,8 @@
 //! [`Session`]s run a [`Model`] on ids. [`vulkan`] is for programs that have a Vulkan device of their own.
 //! Every failure is an [`Error`] with a [`Status`] and one sentence that says what, where and what to do.
 //!
+//! With the feature `static` the library goes into the program.
+//!
 //! The headers of the C library, in `include/vkformer/`, are the reference. What this crate does not have is in
 //! `vkformer-sys`, which takes the handles that `as_ptr()` gives.
 

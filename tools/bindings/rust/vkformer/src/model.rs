@@ -304,7 +304,7 @@ impl Model {
         let mut bytes = 0;
         let call = |bytes: &mut usize, text: *mut c_char| {
             // SAFETY: `text` is NULL or has room for `bytes`.
-            self.context().call(|| unsafe { sys::vkf_model_metadata(self.0.raw, key.as_ptr(), bytes, text) })
+            self.context().call(|| unsafe { sys::vkf_model_get_metadata(self.0.raw, key.as_ptr(), bytes, text) })
         };
         match call(&mut bytes, ptr::null_mut()) {
             Err(error) if error.status() == Status::InvalidArgument => return Ok(None),

@@ -262,17 +262,9 @@ impl Session {
     /// Appends ids to rows of a decoder's cache, and gives each row's logits behind the last: (rows, vocabulary). A row
     /// without ids stays as it is; its logits are 0.
     pub fn prefill<R: AsRef<[i32]>>(&mut self, rows: &[R]) -> Result<Matrix> {
-        let batch = count("rows", rows.len())?;
-        let ids: Vec<i32> = rows.iter().flat_map(|row| row.as_ref()).copied().collect();
-        let counts = rows.iter().map(|row| count("ids", row.as_ref().len())).collect::<Result<Vec<u32>>>()?;
+        let prompts = Prompts::new(rows)?;
         self.with_logits(rows.len(), |raw, out_logits| {
-            let args = sys::vkf_prefill_args {
-                batch,
-                ids: ids.as_ptr(),
-                counts: counts.as_ptr(),
-                out_logits,
-                ..Default::default()
-            };
+            let args = sys::vkf_prefill_args { out_logits, ..prompts.raw() };
             // SAFETY: the arrays have so many rows and ids.
             unsafe { sys::vkf_session_prefill(raw, &args) }
         })
@@ -298,8 +290,8 @@ impl Session {
     pub fn tokens(&self, row: u32) -> &[i32] {
         // SAFETY: the session is alive, and its next call borrows it anew.
         unsafe {
-            let count = sys::vkf_session_position(self.raw, row);
-            elements(sys::vkf_session_tokens(self.raw, row), count as usize)
+            let count = sys::vkf_session_get_position(self.raw, row);
+            elements(sys::vkf_session_get_tokens(self.raw, row), count as usize)
         }
     }
 
@@ -311,10 +303,10 @@ impl Session {
     }
 
     /// The rows become those that a session with the same model and options saved.
-    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<()> {
+    pub fn restore(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = c_path(path.as_ref())?;
         // SAFETY: the path ends with a zero.
-        self.call(|raw| unsafe { sys::vkf_session_load(raw, path.as_ptr()) })
+        self.call(|raw| unsafe { sys::vkf_session_restore(raw, path.as_ptr()) })
     }
 
     /// The weights of one kind of attention in a layer for a row of the last run, with [`SessionOptions`] that keep it.
@@ -322,13 +314,13 @@ impl Session {
         let (mut heads, mut keys) = (0, 0);
         // SAFETY: all pointers are valid.
         self.call(|raw| unsafe {
-            sys::vkf_session_attention_shape(raw, kind.raw(), query_len, &mut heads, &mut keys)
+            sys::vkf_session_get_attention_shape(raw, kind.raw(), query_len, &mut heads, &mut keys)
         })?;
         let (heads, queries, keys) = (heads as usize, query_len as usize, keys as usize);
         let mut values = vec![0f32; heads * queries * keys];
         let out = values.as_mut_ptr();
         // SAFETY: the array is as large as the library just said.
-        self.call(|raw| unsafe { sys::vkf_session_attention(raw, kind.raw(), layer, row, query_len, out) })?;
+        self.call(|raw| unsafe { sys::vkf_session_get_attention(raw, kind.raw(), layer, row, query_len, out) })?;
         Ok(AttentionMap { heads, queries, keys, values })
     }
 
@@ -350,7 +342,7 @@ impl Session {
     pub fn data(&mut self, data: SessionData) -> Option<SessionTensor<'_>> {
         let mut raw = sys::vkf_tensor::default();
         // SAFETY: both pointers are valid.
-        let found = unsafe { sys::vkf_session_tensor(self.raw, data.raw(), &mut raw) };
+        let found = unsafe { sys::vkf_session_get_tensor(self.raw, data.raw(), &mut raw) };
         found.then(move || SessionTensor { raw, session: self })
     }
 
@@ -463,7 +455,7 @@ impl SessionTensor<'_> {
 /// Rows of ids, filled up to the longest.
 struct Padded {
     ids: Vec<i32>,
-    lengths: Vec<i32>,
+    lengths: Vec<u32>,
     batch: u32,
     len: u32,
 }
@@ -481,7 +473,7 @@ impl Padded {
             ids.extend_from_slice(row.as_ref());
             ids.resize(ids.len() + longest - row.as_ref().len(), pad);
         }
-        let lengths = lens().map(|len| len as i32).collect();
+        let lengths = lens().map(|len| len as u32).collect();
         Ok(Padded { ids, lengths, batch, len })
     }
 }
@@ -507,10 +499,27 @@ impl Source {
     }
 }
 
-/// The lengths of rows that are on the device, as the library takes them.
-pub(crate) fn lengths_of_source(lengths: &[u32]) -> Result<Vec<i32>> {
-    let signed = |len: &u32| i32::try_from(*len).map_err(|_| Error::argument(format!("a row has no {} ids", len)));
-    lengths.iter().map(signed).collect()
+/// Rows of new ids for a decoder's cache.
+pub(crate) struct Prompts {
+    ids: Vec<i32>,
+    counts: Vec<u32>,
+    batch: u32,
+}
+
+impl Prompts {
+    pub(crate) fn new<R: AsRef<[i32]>>(rows: &[R]) -> Result<Prompts> {
+        Ok(Prompts {
+            ids: rows.iter().flat_map(|row| row.as_ref()).copied().collect(),
+            counts: rows.iter().map(|row| count("ids", row.as_ref().len())).collect::<Result<_>>()?,
+            batch: count("rows", rows.len())?,
+        })
+    }
+
+    /// It points into the arrays.
+    pub(crate) fn raw(&self) -> sys::vkf_prefill_args {
+        let (ids, counts) = (self.ids.as_ptr(), self.counts.as_ptr());
+        sys::vkf_prefill_args { batch: self.batch, ids, counts, ..Default::default() }
+    }
 }
 
 /// The ids of a step, -1 for none.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{count, Error, Result};
 use crate::generator::{BeamSearch, Sampling, StopReason};
-use crate::session::Session;
+use crate::session::{Prompts, Session};
 use vkformer_sys as sys;
 
 /// What is generated, in ids.
@@ -57,8 +57,7 @@ unsafe impl Send for TokenStream<'_> {}
 
 /// What the library reads and writes until the generation ends.
 struct Arrays {
-    ids: Vec<i32>,
-    lengths: Vec<u32>,
+    prompts: Prompts,
     stop_ids: Vec<i32>,
     out_ids: Vec<i32>,
     out_lengths: Vec<u32>,
@@ -70,10 +69,8 @@ impl Arrays {
         if generation.max_new_tokens == 0 {
             return Err(Error::argument("max_new_tokens is 0: it says how many tokens may be made, and is above 0"));
         }
-        let lengths = prompts.iter().map(|prompt| count("ids", prompt.as_ref().len())).collect::<Result<Vec<u32>>>()?;
         Ok(Arrays {
-            ids: prompts.iter().flat_map(|prompt| prompt.as_ref()).copied().collect(),
-            lengths,
+            prompts: Prompts::new(prompts)?,
             stop_ids: generation.stop_ids.clone(),
             out_ids: vec![0; prompts.len() * generation.max_new_tokens as usize],
             out_lengths: vec![0; prompts.len()],
@@ -89,11 +86,11 @@ impl<'a> TokenStream<'a> {
         generation: &TokenGeneration,
     ) -> Result<TokenStream<'a>> {
         let mut arrays = Arrays::new(prompts, generation)?;
-        let new = Arc::new(Queue::default());
+        let (new, rows) = (Arc::new(Queue::default()), arrays.prompts.raw());
         let args = sys::vkf_generate_args {
-            batch: count("prompts", prompts.len())?,
-            prompt_ids: arrays.ids.as_ptr(),
-            prompt_lengths: arrays.lengths.as_ptr(),
+            batch: rows.batch,
+            prompt_ids: rows.ids,
+            prompt_lengths: rows.counts,
             max_new_tokens: generation.max_new_tokens,
             sampling: generation.sampling.raw(),
             beams: generation.beams.raw(),

@@ -20,7 +20,7 @@ use crate::buffer::Buffer;
 use crate::context::{Context, ContextBuilder};
 use crate::error::{count, Messages, Result};
 use crate::layer::{Layer, Port, Sizes};
-use crate::session::{Session, SessionTensor, Step};
+use crate::session::{Prompts, Session, SessionTensor, Step};
 use vkformer_sys as sys;
 
 pub use vkformer_sys::{
@@ -164,7 +164,7 @@ impl DeviceSetup {
     /// serves as [`ExternalDevice::features`], too, if all of it was enabled.
     pub fn features(&self) -> *const VkPhysicalDeviceFeatures2 {
         // SAFETY: the setup is alive.
-        unsafe { sys::vkf_required_features(self.raw) }
+        unsafe { sys::vkf_device_setup_get_features(self.raw) }
     }
 
     /// The names of the device extensions.
@@ -172,7 +172,7 @@ impl DeviceSetup {
         let mut count = 0;
         // SAFETY: the names live as long as the setup.
         unsafe {
-            let names = sys::vkf_required_extensions(self.raw, &mut count);
+            let names = sys::vkf_device_setup_get_extensions(self.raw, &mut count);
             crate::text::elements(names, count as usize).iter().map(|name| CStr::from_ptr(*name)).collect()
         }
     }
@@ -180,7 +180,7 @@ impl DeviceSetup {
     /// The index of the queue family that suits the library best.
     pub fn queue_family(&self) -> u32 {
         // SAFETY: the setup is alive.
-        unsafe { sys::vkf_preferred_queue_family(self.raw) }
+        unsafe { sys::vkf_device_setup_get_queue_family(self.raw) }
     }
 
     /// Adds to `info` what the device should be made with, and takes nothing away: `<vkformer/vulkan.h>` says what it
@@ -190,7 +190,7 @@ impl DeviceSetup {
     ///
     /// `info` points to a `VkDeviceCreateInfo` as `vkCreateDevice()` takes it, whose chain may be written to.
     pub unsafe fn fill(&mut self, info: *mut VkDeviceCreateInfo) -> Result<()> {
-        self.messages.call(|| sys::vkf_fill_device_create_info(self.raw, info))
+        self.messages.call(|| sys::vkf_device_setup_fill_create_info(self.raw, info))
     }
 }
 
@@ -283,7 +283,7 @@ impl BufferPlace {
     /// `buffer` is alive.
     unsafe fn of(buffer: *const sys::vkf_buffer, offset_bytes: u64) -> BufferPlace {
         let mut place = BufferPlace::default();
-        sys::vkf_buffer_vulkan(buffer, &mut place.buffer, &mut place.offset_bytes);
+        sys::vkf_buffer_get_vulkan(buffer, &mut place.buffer, &mut place.offset_bytes);
         place.offset_bytes += offset_bytes;
         place
     }
@@ -386,7 +386,7 @@ impl Layer {
     /// the layer is dropped, and from each submission until that has ended, nothing else is done with the frame and the
     /// ports.
     pub unsafe fn record(&mut self, frame: u32, command_buffer: VkCommandBuffer) -> Result<()> {
-        self.call(|raw| sys::vkf_layer_record_frame(raw, frame, command_buffer))
+        self.call(|raw| sys::vkf_layer_record(raw, frame, command_buffer))
     }
 }
 
@@ -415,15 +415,28 @@ impl Session {
         lengths: &[u32],
         semaphores: Semaphores<'_>,
     ) -> Result<()> {
-        let (source, semaphores) = (crate::session::lengths_of_source(lengths)?, semaphores.raw()?);
+        let semaphores = semaphores.raw()?;
         let args = sys::vkf_encode_args {
             batch: count("rows", lengths.len())?,
             source_len,
-            source_lengths: source.as_ptr(),
+            source_lengths: lengths.as_ptr(),
             ..Default::default()
         };
         let desc = semaphores.of_session();
         self.begin_encode(&args, |raw, args| sys::vkf_session_submit_encode(raw, args, &desc))
+    }
+
+    /// Submits ids that are appended to rows of a decoder's cache, and returns. Of rows longer than
+    /// [`SessionOptions::max_prompt_len`](crate::SessionOptions::max_prompt_len) the parts before the last run first, and
+    /// are waited for.
+    ///
+    /// # Safety
+    ///
+    /// As [`Session::submit_encode`].
+    pub unsafe fn submit_prefill<R: AsRef<[i32]>>(&mut self, rows: &[R], semaphores: Semaphores<'_>) -> Result<()> {
+        let (prompts, semaphores) = (Prompts::new(rows)?, semaphores.raw()?);
+        let desc = semaphores.of_session();
+        self.call(|raw| sys::vkf_session_submit_prefill(raw, &prompts.raw(), &desc))
     }
 
     /// Submits a step of a decoder, one id for each row or None, and returns. The rows have the ids at once.

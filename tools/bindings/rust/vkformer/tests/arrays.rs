@@ -243,6 +243,8 @@ fn sweep_decoder(swept: &mut Swept, context: &Context) {
     unsafe {
         let submit = |session: &mut Session, ids: &[_]| session.submit_step(ids, Semaphores::default());
         swept.refused("Session::submit_step", "no row", "", submit(&mut session, &ids[..0]));
+        let prompts = session.submit_prefill(&ONE[..0], Semaphores::default());
+        swept.refused("Session::submit_prefill", "no row", "", prompts);
         swept.refused("Session::prepare_step", "no row", "", session.prepare_step(&ids[..0]));
         assert!(submit(&mut session, &ids).is_err() && session.prepare_step(&ids).is_err());
     }

@@ -7,8 +7,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex};
 use std::{fs, process};
 use vkformer::{
-    Attention, Cache, Context, Device, Embedder, Generation, Generator, GeneratorOptions, Layer,
-    Severity, Status, Tensor, TextStream, Tokenizer,
+    Attention, Cache, Context, Device, Embedder, Generation, Generator, GeneratorOptions, Layer, Severity, Status,
+    Tensor, TextStream, Tokenizer,
 };
 
 #[test]

@@ -212,12 +212,12 @@ fn steps_have_the_logits_of_the_whole_row() {
     session.save(&path).unwrap();
     session.truncate(0, 2).unwrap();
     assert_eq!(session.tokens(0), &row[..2]);
-    session.load(&path).unwrap();
+    session.restore(&path).unwrap();
     fs::remove_file(&path).unwrap();
     assert_eq!(session.tokens(0), &row[..5]);
     let third = session.step(&[Some(row[5]), None]).unwrap();
     assert_close(third.get(0).unwrap(), whole.get(5).unwrap(), 1e-4);
-    assert_eq!(session.load(&path).unwrap_err().status(), Status::File);
+    assert_eq!(session.restore(&path).unwrap_err().status(), Status::File);
     assert_eq!(session.truncate(0, 40).unwrap_err().status(), Status::InvalidArgument);
     assert!(session.step(&[Some(-3), None]).unwrap_err().message().contains("-3"));
 }
