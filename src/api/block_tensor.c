@@ -130,7 +130,7 @@ vkf_status vkf_quantize_weight(vkf_context *context, const vkf_tensor *weight, v
                                vkf_tensor *out_quantized)
 {
     if (!context || !weight || !out_quantized)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;

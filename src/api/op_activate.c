@@ -23,7 +23,7 @@ static vkf_status check_activate(const vkf__checker *check, const vkf_activate_d
 vkf_status vkf_activate_sized(vkf_context *context, const vkf_activate_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_activate");
     if (status != VKF_OK)
         return status;

@@ -127,7 +127,7 @@ static vkf__rotary_args args_of(const vkf_rotary_desc *desc, const rotary_shape 
 vkf_status vkf_rotary_sized(vkf_context *context, const vkf_rotary_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_rotary");
     if (status != VKF_OK)
         return status;

@@ -24,7 +24,7 @@ def _to_logging(severity: str, text: str) -> None:
 
 
 class Log:
-    """Receives the messages of a context, and keeps the last error that each thread was told until it is raised.
+    """Receives the messages of a context.
 
     The library may call it as long as anything lives that was made from the context, so all of that holds the log.
     """
@@ -32,23 +32,13 @@ class Log:
     def __init__(self, message: MessageFunction | None) -> None:
         self.handle = ffi.new_handle(self)
         self._forward = message if message is not None else _to_logging
-        self._errors: dict[int, str] = {}
 
     def receive(self, severity: int, text: str) -> None:
-        if severity == lib.VKF_SEVERITY_ERROR:
-            self._errors[threading.get_ident()] = text
         self._forward(NAMES.get(severity, "error"), text)
-
-    def take(self) -> str | None:
-        """What this thread was told; a thread that the library started may have been told it instead."""
-        text = self._errors.pop(threading.get_ident(), None)
-        if text is None and self._errors:
-            text = self._errors.popitem()[1]
-        return text
 
     def check(self, status: int) -> None:
         if status != lib.VKF_OK:
-            raise Error(self.take() or text_of(lib.vkf_status_text(status)), status_name(status))
+            raise Error(text_of(lib.vkf_last_error(status)), status_name(status))
 
 
 @ffi.def_extern()
@@ -75,10 +65,9 @@ class Guard:
             return False
 
     def finish(self, log: Log, status: int) -> None:
-        """After the run. What the library said meanwhile is about what was raised, and about nothing later."""
+        """After the run."""
         raised = self._raised or _outside.pop(threading.get_ident(), None)
         if raised is not None:
-            log.take()
             raise raised
         log.check(status)
 
