@@ -1,11 +1,10 @@
 //! What can go wrong, and the messages that say what did.
 
-use std::cell::RefCell;
 use std::ffi::CStr;
 use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::c_enum::c_enum;
 use vkformer_sys as sys;
@@ -81,24 +80,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-thread_local! {
-    /// The last error message that this thread got: mostly the library speaks in the thread that called it.
-    static LAST: RefCell<Option<String>> = RefCell::new(None);
-}
-
 pub(crate) type Handler = Arc<dyn Fn(Severity, &str) + Send + Sync>;
 
 /// Receives the messages of one context or tokenizer, and has to live until that is destroyed.
 #[derive(Default)]
 pub(crate) struct Messages {
     handler: Option<(Severity, Handler)>,
-    /// The last error message of whatever thread. Pipelines are compiled in threads of the library's own.
-    last: Mutex<Option<String>>,
 }
 
 impl Messages {
     pub(crate) fn new(handler: Option<(Severity, Handler)>) -> Messages {
-        Messages { handler, last: Mutex::new(None) }
+        Messages { handler }
     }
 
     pub(crate) fn min_severity(&self) -> sys::vkf_severity {
@@ -112,32 +104,15 @@ impl Messages {
         self as *const Messages as *mut c_void
     }
 
-    /// Makes one call into the library. An error has the message that came with it.
+    /// Makes one call into the library. An error has what that call said.
     pub(crate) fn call(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
-        LAST.with(|last| last.take());
-        self.take_last();
-        let status = call();
-        if status == sys::vkf_status::VKF_OK {
-            return Ok(());
+        match call() {
+            sys::vkf_status::VKF_OK => Ok(()),
+            status => Err(Error::new(Status::from_raw(status).unwrap_or(Status::Internal), last_error(status))),
         }
-        let said = LAST.with(|last| last.take());
-        let said = said.or_else(|| self.take_last());
-        Err(Error::new(
-            Status::from_raw(status).unwrap_or(Status::Internal),
-            said.unwrap_or_else(|| status_text(status)),
-        ))
-    }
-
-    fn take_last(&self) -> Option<String> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn receive(&self, severity: Severity, text: &str) {
-        if severity == Severity::Error {
-            LAST.with(|last| last.replace(Some(text.to_string())));
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = Some(text.to_string());
-        }
         if let Some((min_severity, handler)) = &self.handler {
             if severity >= *min_severity {
                 handler(severity, text);
@@ -156,9 +131,9 @@ pub(crate) unsafe extern "C" fn receive_message(user: *mut c_void, severity: sys
     drop(panic::catch_unwind(AssertUnwindSafe(receive)));
 }
 
-fn status_text(status: sys::vkf_status) -> String {
-    // SAFETY: the text is static and never NULL.
-    let text = unsafe { CStr::from_ptr(sys::vkf_status_text(status)) };
+fn last_error(status: sys::vkf_status) -> String {
+    // SAFETY: the text is never NULL, and nothing else is called on this thread before it is copied.
+    let text = unsafe { CStr::from_ptr(sys::vkf_last_error(status)) };
     text.to_string_lossy().into_owned()
 }
 
@@ -188,18 +163,14 @@ mod tests {
     #[test]
     fn error_has_the_message_of_its_own_call_alone() {
         let messages = Messages::default();
-        let said = |text: &'static str, status| {
-            let call = || {
-                messages.receive(Severity::Error, text);
-                status
-            };
-            messages.call(call)
-        };
-        assert_eq!(said("of a call that went well", sys::vkf_status::VKF_OK), Ok(()));
-        let silent = messages.call(|| sys::vkf_status::VKF_ERROR_FILE).unwrap_err();
-        assert_eq!(silent, Error::new(Status::File, "a file could not be read or written"));
-        let error = said("what is wrong", sys::vkf_status::VKF_ERROR_FORMAT).unwrap_err();
-        assert_eq!(error, Error::new(Status::Format, "what is wrong"));
+        // SAFETY: NULL is refused.
+        let refused = || unsafe { sys::vkf_session_wait(std::ptr::null_mut()) };
+        let error = messages.call(refused).unwrap_err();
+        assert_eq!(error.status(), Status::InvalidArgument);
+        assert!(error.message().starts_with("vkf_session_wait: "));
+        let silent = messages.call(|| sys::vkf_status::VKF_ERROR_CANCELLED).unwrap_err();
+        assert_eq!(silent, Error::new(Status::Cancelled, "the caller cancelled the operation"));
+        assert_eq!(messages.call(|| sys::vkf_status::VKF_OK), Ok(()));
     }
 
     #[test]
@@ -210,17 +181,5 @@ mod tests {
             assert_eq!(error.status(), Status::InvalidArgument);
             assert_eq!(error.message(), "4294967296 ids, and at most 4294967295 are taken");
         }
-    }
-
-    #[test]
-    fn error_has_a_message_that_came_from_another_thread() {
-        let messages = Messages::default();
-        let call = || {
-            std::thread::scope(|scope| {
-                scope.spawn(|| messages.receive(Severity::Error, "does not compile"));
-            });
-            sys::vkf_status::VKF_ERROR_SHADER
-        };
-        assert_eq!(messages.call(call).unwrap_err().message(), "does not compile");
     }
 }
