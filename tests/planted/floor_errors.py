@@ -29,6 +29,14 @@ ERRORS = (
     Error("more is written than an older program has room for", "src/base/sized.c",
           "memcpy(given, full, known);", "memcpy(given, full, full_bytes);",
           ("unit.sized", "model.versions.reference")),
+    Error("an error is every thread's", "src/base/host.c", "static _Thread_local struct {", "static struct {",
+          ("unit.host",)),
+    Error("a limit outlives its failure", "src/base/host.c",
+          "    last.limit = last.next;\n", "    last.limit = last.next.what ? last.next : last.limit;\n", ("unit.host",)),
+    Error("a blob of no bytes stays in the cache", "src/base/file_cache.c",
+          "    else if (path)\n        (void)vkf__file_remove(path);\n", "", ("unit.file_cache",)),
+    Error("a cache warns of every file", "src/base/file_cache.c",
+          "if (!atomic_exchange(&cache->warned, true))", "if (cache->host)", ("unit.file_cache",)),
     Error("reading at a place reads the file's beginning", "src/base/system_file_posix.c",
           "size_bytes, (off_t)offset)", "size_bytes, 0 * (off_t)offset)", ("unit.system_file",)),
     Error("a directory that a living process works in is removed", "src/base/directories_posix.c",
@@ -390,11 +398,16 @@ ERRORS = (
           "        VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, 0, &flight->class));",
           ("model.session_interop.lavapipe.full",)),
     Error("a submitted step's tokens are not in the cache's rows", "src/model/session/session_prefill.c",
-          "    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));\n"
+          "    VKF_TRY(vkf__session_launch(session, steps ? VKF_STAGES_STEP : group_of(&a), &sizes, semaphores));\n"
           "    vkf__rows_keep(session, &a.prompt);",
-          "    VKF_TRY(vkf__session_launch(session, VKF_STAGES_STEP, &sizes, semaphores));\n"
+          "    VKF_TRY(vkf__session_launch(session, steps ? VKF_STAGES_STEP : group_of(&a), &sizes, semaphores));\n"
           "    if (!semaphores)\n        vkf__rows_keep(session, &a.prompt);",
           ("model.session_interop.lavapipe.full",)),
+    Error("of a submitted prompt the last part runs alone", "src/model/session/session_prefill.c",
+          "    VKF_TRY(run_parts(&a, begin));\n", "", ("model.session_interop.lavapipe.full",)),
+    Error("a submitted generation runs its prompt alone", "src/model/generate/generation.c",
+          "        return vkf__session_launch(g->session, VKF_STAGES_STEP, &sizes, &(vkf__submit_semaphores){0});",
+          "        return VKF_OK;", ("model.layer_part.reference",)),
     Error("rows keep what a failed run should have appended", "src/model/session/session_flight.c",
           "    if (status != VKF_OK)\n        vkf__rows_forget(session);",
            "    if (!session)\n        vkf__rows_forget(session);",
