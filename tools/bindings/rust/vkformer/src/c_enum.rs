@@ -44,8 +44,9 @@ mod tests {
                 $(assert_eq!(crate::$name::default().raw().0, 0, stringify!($name));)+
             };
         }
-        assert_zero!(Activation, Causal, DeviceType, Dtype, EarlyStopping, FullyMasked, MaskKind, ModelPrecision);
-        assert_zero!(Port, Precision, Profile, Quantization, Similarity, StopReason, Truncation);
+        assert_zero!(Activation, Causal, DeviceType, Dtype, EarlyStopping, FullyMasked, Head, MaskKind, MemoryKind);
+        assert_zero!(ModelKind, ModelPrecision, Port, Precision, Profile, Quantization, Similarity, StopReason);
+        assert_zero!(Truncation);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod context;
 mod embedder;
 mod error;
 mod generator;
+mod ids;
 mod layer;
 mod matrix;
 mod model;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::ptr;
 
 use crate::c_enum::c_enum;
-use crate::error::{count, Error, Result};
+use crate::error::{Error, Result};
+use crate::ids::{Padded, Prompts, Source, Step};
 use crate::layer::AttentionMask;
 use crate::matrix::Matrix;
 use crate::model::{Head, MemoryPlan, Model, ModelConfig, ModelKind};
@@ -160,7 +161,7 @@ impl Session {
             (config.d_model as usize, config.embedding_dim as usize, config.head_outputs as usize, whole)
         };
         let encoder = self.model.config().kind == ModelKind::Encoder;
-        let (batch, len) = (rows.len(), input.len as usize);
+        let (batch, len) = (rows.len(), args.source_len as usize);
         let mut hidden = vec![0f32; batch * len * d_model];
         let mut embeddings = vec![0f32; if encoder { batch * dim } else { 0 }];
         let mut logits = vec![0f32; if self.head { batch * outputs * if whole { 1 } else { len } } else { 0 }];
@@ -273,7 +274,7 @@ impl Session {
     /// Appends one id to each row of a decoder's cache, and gives each row's logits. A row with None stays as it is.
     pub fn step(&mut self, ids: &[Option<i32>]) -> Result<Matrix> {
         let ids = Step::new(ids)?;
-        self.with_logits(ids.0.len(), |raw, out_logits| {
+        self.with_logits(ids.rows(), |raw, out_logits| {
             let args = sys::vkf_step_args { out_logits, ..ids.raw() };
             // SAFETY: the arrays have so many rows.
             unsafe { sys::vkf_session_step(raw, &args) }
@@ -361,14 +362,7 @@ impl Session {
 
     /// Rows of ids for the encoder.
     pub(crate) fn source<R: AsRef<[i32]>>(&self, rows: &[R], types: &[R]) -> Result<Source> {
-        let ids = Padded::new(rows, self.model.config().pad_id.unwrap_or(0))?;
-        let same = types.len() == rows.len()
-            && rows.iter().zip(types).all(|(row, types)| row.as_ref().len() == types.as_ref().len());
-        if !types.is_empty() && !same {
-            return Err(Error::argument("encode: there is one type for each id of every row, or none at all"));
-        }
-        let types = if types.is_empty() { None } else { Some(Padded::new(types, 0)?.ids) };
-        Ok(Source { len: ids.len, ids, types })
+        Source::new(rows, types, self.model.config().pad_id.unwrap_or(0))
     }
 
     /// A run of the encoder, or its beginning: what was encoded before is gone, whether it goes well or not.
@@ -449,92 +443,5 @@ impl SessionTensor<'_> {
         }
         // SAFETY: `data` has room for so many bytes, and any bits are a T.
         self.session.call(|_| unsafe { sys::vkf_buffer_read(raw.buffer, raw.offset_bytes, data, bytes) })
-    }
-}
-
-/// Rows of ids, filled up to the longest.
-struct Padded {
-    ids: Vec<i32>,
-    lengths: Vec<u32>,
-    batch: u32,
-    len: u32,
-}
-
-impl Padded {
-    fn new<R: AsRef<[i32]>>(rows: &[R], pad: i32) -> Result<Padded> {
-        let lens = || rows.iter().map(|row| row.as_ref().len());
-        let longest = lens().max().unwrap_or(0);
-        if longest == 0 || lens().any(|len| len == 0) {
-            return Err(Error::argument("there is at least one row of ids, and each has at least one"));
-        }
-        let (batch, len) = (count("rows", rows.len())?, count("ids", longest)?);
-        let mut ids = Vec::with_capacity(rows.len() * longest);
-        for row in rows {
-            ids.extend_from_slice(row.as_ref());
-            ids.resize(ids.len() + longest - row.as_ref().len(), pad);
-        }
-        let lengths = lens().map(|len| len as u32).collect();
-        Ok(Padded { ids, lengths, batch, len })
-    }
-}
-
-/// The arrays of an encoder's run.
-pub(crate) struct Source {
-    ids: Padded,
-    types: Option<Vec<i32>>,
-    len: u32,
-}
-
-impl Source {
-    /// It points into the arrays.
-    pub(crate) fn raw(&self) -> sys::vkf_encode_args {
-        sys::vkf_encode_args {
-            batch: self.ids.batch,
-            source_len: self.len,
-            source_ids: self.ids.ids.as_ptr(),
-            source_lengths: self.ids.lengths.as_ptr(),
-            source_types: self.types.as_ref().map_or(ptr::null(), |types| types.as_ptr()),
-            ..Default::default()
-        }
-    }
-}
-
-/// Rows of new ids for a decoder's cache.
-pub(crate) struct Prompts {
-    ids: Vec<i32>,
-    counts: Vec<u32>,
-    batch: u32,
-}
-
-impl Prompts {
-    pub(crate) fn new<R: AsRef<[i32]>>(rows: &[R]) -> Result<Prompts> {
-        Ok(Prompts {
-            ids: rows.iter().flat_map(|row| row.as_ref()).copied().collect(),
-            counts: rows.iter().map(|row| count("ids", row.as_ref().len())).collect::<Result<_>>()?,
-            batch: count("rows", rows.len())?,
-        })
-    }
-
-    /// It points into the arrays.
-    pub(crate) fn raw(&self) -> sys::vkf_prefill_args {
-        let (ids, counts) = (self.ids.as_ptr(), self.counts.as_ptr());
-        sys::vkf_prefill_args { batch: self.batch, ids, counts, ..Default::default() }
-    }
-}
-
-/// The ids of a step, -1 for none.
-pub(crate) struct Step(Vec<i32>, u32);
-
-impl Step {
-    pub(crate) fn new(ids: &[Option<i32>]) -> Result<Step> {
-        if let Some(id) = ids.iter().flatten().find(|id| **id < 0) {
-            return Err(Error::argument(format!("step: {} is no id; None leaves a row as it is", id)));
-        }
-        Ok(Step(ids.iter().map(|id| id.unwrap_or(-1)).collect(), count("rows", ids.len())?))
-    }
-
-    /// It points into the array.
-    pub(crate) fn raw(&self) -> sys::vkf_step_args {
-        sys::vkf_step_args { batch: self.1, ids: self.0.as_ptr(), ..Default::default() }
     }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{count, Error, Result};
 use crate::generator::{BeamSearch, Sampling, StopReason};
-use crate::session::{Prompts, Session};
+use crate::ids::Prompts;
+use crate::session::Session;
 use vkformer_sys as sys;
 
 /// What is generated, in ids.

@@ -19,8 +19,9 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::context::{Context, ContextBuilder};
 use crate::error::{count, Messages, Result};
+use crate::ids::{Prompts, Step};
 use crate::layer::{Layer, Port, Sizes};
-use crate::session::{Prompts, Session, SessionTensor, Step};
+use crate::session::{Session, SessionTensor};
 use vkformer_sys as sys;
 
 pub use vkformer_sys::{
