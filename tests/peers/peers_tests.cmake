@@ -1,10 +1,9 @@
 # Cases of other projects' tests, by the package for Python: by references all of ONNX's node tests and many of the
-# grids of ggml and ncnn, on lavapipe some of both; all of them where all tests run.
+# grids of ggml and ncnn, on lavapipe some of both, and where all tests run all of them.
 set(run_cases ${CMAKE_CURRENT_LIST_DIR}/run_cases ${PROJECT_SOURCE_DIR} ${release}/python/venv)
 set(grids_sample --sample 200)
 set(driver_sample --sample 40)
 if(VKF_TEST_EVERY_PROFILE)
-    set(grids_sample "")
     set(driver_sample "")
 endif()
 foreach(name onnx grids)

@@ -401,7 +401,11 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wrapped_vkGetDeviceProcAddr(VkDe
 static PFN_vkGetInstanceProcAddr open_loader(void)
 {
     const char *why;
+#ifdef _WIN32
+    void *library = vkf__library_open("vulkan-1.dll", &why);
+#else
     void *library = vkf__library_open("libvulkan.so.1", &why);
+#endif
     return library ? (PFN_vkGetInstanceProcAddr)vkf__library_find(library, "vkGetInstanceProcAddr") : NULL;
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from vkformer._native import ffi, lib
 
 from . import grid_numbers as numbers
-from .operators import Missing, function
+from .operators import Missing
 
 BASE, POSITIONS = 10000.0, 512
 TYPES = {"f32": np.float32, "f16": np.float16}
@@ -36,23 +36,15 @@ def draw_mask(random, shape, dtype):
     return mask
 
 
-def alibi(heads, max_bias, mask):
-    """The slopes, and what is added to scores: the mask where it masks, and the slope times a key's distance."""
-    slopes = numbers.alibi_slopes(heads, max_bias).astype(np.float32)
-    queries, keys = mask.shape[-2:]
-    distances = -np.abs(np.arange(keys) - (np.arange(queries)[:, None] + keys - queries))
-    mask = np.where(np.isinf(mask), mask, np.float32(0))
-    return slopes, mask, mask + slopes.astype(np.float64)[:, None, None] * distances
-
-
 def scores_operands(random, heads, shape, dtype, mask, sinks, max_bias):
     """Of softmax and attention alike: tensors, fields, what is added to scores, and sinks."""
     tensors, fields, bias, sink = {}, {}, 0.0, None
     if mask:
         bias = tensors["mask"] = draw_mask(random, shape, dtype)
         fields["mask_kind"] = lib.VKF_MASK_ADDITIVE
-        if max_bias:
-            tensors["slopes"], tensors["mask"], bias = alibi(heads, max_bias, bias)
+    if mask and max_bias:
+        slopes = tensors["slopes"] = numbers.alibi_slopes(heads, max_bias).astype(np.float32)
+        bias = bias * slopes.astype(np.float64)[:, None, None]
     if sinks:
         sink = tensors["sinks"] = uniform(random, heads, low=-10, high=10)
     return tensors, fields, bias, sink
@@ -120,10 +112,10 @@ def rotary_fields(mode, sections):
 
 def rotary_table(length, frequency, magnitude):
     dim = 2 * len(frequency)
-    make, table = function("rotary_table"), np.zeros((length, dim), np.float32)
+    table = np.zeros((length, dim), np.float32)
     factors = BASE ** (-np.arange(0, dim, 2) / dim) / frequency
-    make(length, dim, BASE, ffi.from_buffer("double[]", np.ascontiguousarray(factors)), magnitude,
-         ffi.from_buffer("float[]", table))
+    lib.vkf_rotary_table(length, dim, BASE, ffi.from_buffer("double[]", np.ascontiguousarray(factors)), magnitude,
+                         ffi.from_buffer("float[]", table))
     return table
 
 
@@ -164,12 +156,16 @@ def norm_mul_add(run, random, ne, eps, rms, broadcast, more=False):
     return out, numbers.norm(x, eps, rms) * weight + bias + further
 
 
+def added(residual):
+    """Before a norm."""
+    return {"inputs": {"residual": residual}, "fields": {"residual_order": lib.VKF_RESIDUAL_BEFORE}}
+
+
 def add_rms_norm(run, random, ne, eps, broadcast):
     residual = uniform(random, shape_of(ne))
     x = uniform(random, [n * (i + 1) if broadcast else n for i, n in enumerate(ne)][::-1])
     residual = np.tile(residual, [a // b for a, b in zip(x.shape, residual.shape)])
-    out = run.norm(x, x.shape[-1], None, None, eps, True, inputs={"residual": residual},
-                   fields={"residual_order": lib.VKF_RESIDUAL_BEFORE})
+    out = run.norm(x, x.shape[-1], None, None, eps, True, **added(residual))
     return out, numbers.norm(x.astype(np.float64) + residual, eps, True)
 
 
@@ -185,14 +181,16 @@ def rms_norm_mul_rope(run, random, ne, more, set_rows, mode):
     if set_rows:
         raise Missing("rows to where they belong")
     d, heads, tokens, batch = ne
-    x, weight = uniform(random, (batch, tokens, heads, d)), uniform(random, d)
+    x, residual = (uniform(random, (batch, tokens, heads, d)) for _ in range(2))
+    weight, residual = uniform(random, d), residual if more else np.zeros_like(residual)
     positions = random.integers(0, POSITIONS, (1, tokens), np.int32)
     frequency = frequencies(d, d // 2, d // 2, 1.0, 0.0, np.ones(d // 2))
-    normed = run.norm(x, d, weight, None, 1e-6, True)
+    normed = run.norm(x, d, weight, None, 1e-6, True, **(added(residual) if more else {}))
     out = run.call("rotary", x.shape, x.dtype, {"x": normed, "table": rotary_table(POSITIONS, frequency, 1.0),
                                                 "positions": positions}, rotary_fields(mode, 0))
     angles = positions[0][:, None, None] * frequency
-    return out, numbers.rotate(numbers.norm(x, 1e-6, True) * weight, np.cos(angles), np.sin(angles), mode == "normal")
+    wanted = numbers.norm(x.astype(np.float64) + residual, 1e-6, True) * weight
+    return out, numbers.rotate(wanted, np.cos(angles), np.sin(angles), mode == "normal")
 
 
 def norm_back(run, random, ne, eps):

@@ -10,14 +10,11 @@ import numpy as np
 
 import vkformer
 from vkformer._native import ffi, lib
+from vkformer.layer import exactly
 
 # Of a result, beside the largest of its numbers where that is less than 1, for a float32 or a float16.
 BOUNDS = {np.dtype(np.float32): (1e-5, 1e-5), np.dtype(np.float16): (2e-3, 2e-3)}
 DESCS = {"scaled_dot_product_attention": "sdpa"}
-# What members of a desc, or functions, are for, where a library may be too old to have them.
-MEMBERS = {"sinks": "attention sinks", "slopes": "ALiBi slopes", "soft_cap": "a soft cap",
-           "window_right": "a window with a bound on the right", "eps_is_exact": "an eps of exactly 0"}
-FUNCTIONS = {"rotary": "rotary positions", "rotary_table": "rotary positions"}
 
 
 class Missing(Exception):
@@ -28,13 +25,6 @@ class Case(typing.NamedTuple):
     name: str
     operator: str
     compute: typing.Callable  # of a Runner and a generator of random numbers: the result, and what it should be
-
-
-def function(name):
-    found = getattr(lib, "vkf_" + name, None)
-    if found is None:
-        raise Missing(FUNCTIONS.get(name, "vkf_" + name))
-    return found
 
 
 class Runner:
@@ -53,26 +43,20 @@ class Runner:
     def call(self, name, out_shape, out_dtype, inputs, fields, in_place=None):
         """The operator `name` of a desc, whose tensors are `inputs` and `out`, and whose other members are `fields`.
         `out` may be an input: `in_place` is its name."""
-        call = function(name)
         desc = ffi.new("vkf_%s_desc *" % DESCS.get(name, name))
-        inputs = {member: array for member, array in inputs.items() if array is not None}
-        known = dict(ffi.typeof(desc[0]).fields)
-        for member in (*inputs, *fields):
-            if member not in known:
-                raise Missing(MEMBERS.get(member, member))
-        tensors = {member: self.tensor(array) for member, array in inputs.items()}
-        out = tensors[in_place] if in_place else self.tensor(np.zeros(out_shape, out_dtype))
+        tensors = {member: self.tensor(array) for member, array in inputs.items() if array is not None}
+        out = tensors[in_place] if in_place else vkformer.Tensor._new(self.context, out_shape, out_dtype)
         for member, tensor in {**tensors, "out": out}.items():
-            ffi.memmove(ffi.addressof(desc, member), tensor._view, ffi.sizeof("vkf_tensor"))
+            setattr(desc, member, tensor._c()[0])
         for member, value in fields.items():
             setattr(desc, member, value)
-        self.context._log.check(call(self.context._handle, desc))
+        self.context._log.check(getattr(lib, "vkf_" + name)(self.context._handle, desc))
         return out.numpy()
 
     def move(self, name, x, out_shape, out_dtype):
         """One of the functions that take two tensors and nothing else."""
-        given, out = self.tensor(x), self.tensor(np.zeros(out_shape, out_dtype))
-        self.context._log.check(function(name)(self.context._handle, given._view, out._view))
+        given, out = self.tensor(x), vkformer.Tensor._new(self.context, out_shape, out_dtype)
+        self.context._log.check(getattr(lib, "vkf_" + name)(self.context._handle, given._c(), out._c()))
         return out.numpy()
 
     def split_heads(self, x):
@@ -92,18 +76,16 @@ class Runner:
         fields.setdefault("alpha", 1)
         return self.call("gemm", shape, a.dtype, {"a": a, "b": b, "c": c}, fields)
 
-    def softmax(self, x, axis=-1):
+    def softmax(self, x, axis=-1, **fields):
         rows = last_axis(x, axis)
-        return np.moveaxis(self.call("softmax", rows.shape, rows.dtype, {"x": rows}, {}), -1, axis)
+        return np.moveaxis(self.call("softmax", rows.shape, rows.dtype, {"x": rows}, fields), -1, axis)
 
     def norm(self, x, dim, weight, bias, eps, rms, **options):
         """Of rows of `dim` elements, whatever the shape."""
-        if eps == 0:
-            raise Missing(MEMBERS["eps_is_exact"])
         given = {name: array.reshape(-1, dim) for name, array in options.pop("inputs", {}).items()}
         out = self.call("layer_norm", (x.size // dim, dim), x.dtype,
                         {"x": x.reshape(-1, dim), "weight": weight, "bias": bias, **given},
-                        {"eps": eps, "rms": rms, **options.pop("fields", {})}, **options)
+                        {"eps": exactly(eps), "rms": rms, **options.pop("fields", {})}, **options)
         return out.reshape(x.shape)
 
 
