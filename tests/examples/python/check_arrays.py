@@ -13,7 +13,7 @@ WRONG = "VKF_ERROR_INVALID_ARGUMENT"
 # What has no array in it, though its type is written as if it might: texts, paths, options, and other objects.
 OTHERS = {"texts", "pairs", "prompts", "stop", "masks", "names", "trained", "lora_targets", "sizes", "options",
           "settings", "module", "message", "progress", "on_text", "model", "inputs", "modules", "shape", "dtype",
-          "normalized_shape", "norm"}
+          "normalized_shape", "norm", "sections"}
 
 
 def shorter(array, axis):
@@ -146,7 +146,13 @@ class Sweep(Numbers):
         self.sweep_inputs(vkformer.linear, {"input": x, **state}, rows)
         self.sweep_state(lambda state: vkformer.Linear(state)(x), state)
         self.sweep_inputs(vkformer.matmul, {"input": x, "other": random(2, 8, 4)}, [("input", 1), ("other", 2)])
-        self.sweep_inputs(vkformer.softmax, {"input": x}, [("input", axis) for axis in (0, 1, 2, "more", "less")])
+        for function in (vkformer.softmax, vkformer.log_softmax, lambda input: vkformer.activate(input, "relu"),
+                         vkformer.argmax):
+            self.sweep_inputs(function, {"input": x}, [("input", axis) for axis in (0, 1, 2, "more", "less")])
+        self.sweep_inputs(vkformer.rotary, {"input": random(2, 3, 4, 8), "table": vkformer.rotary_table(5, 6),
+                                            "positions": np.array([[0, 1, 2, 3], [1, 2, 3, 4]])},
+                          [*(("input", axis) for axis in (1, 3)), ("table", 0), ("positions", 0)])
+        self.refused("factors", spoiled(np.ones(3)), lambda value: vkformer.rotary_table(5, 6, factors=value))
         state = {"weight": random(8), "bias": 1 + random(8)}
         self.sweep_inputs(lambda **inputs: vkformer.layer_norm(normalized_shape=8, **inputs), {"input": x, **state},
                           rows)
@@ -160,6 +166,8 @@ class Sweep(Numbers):
                      lambda value: vkformer.embedding(value, weight))
         inputs = {"query": random(2, 3, 4, 8), "key": random(2, 3, 5, 8), "value": random(2, 3, 5, 7),
                   "attn_mask": random(4, 5)}
+        self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [("value", 3), ("attn_mask", "more")])
+        inputs |= {"slopes": random(3), "sinks": random(3)}
         self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [("value", 3), ("attn_mask", "more")])
 
     def test_tensors(self):
@@ -254,7 +262,7 @@ class Sweep(Numbers):
         swept = {"state_dict", "query", "key", "value", "key_padding_mask", "attn_mask", "src", "src_mask",
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
-                 "ids", "input", "weight", "bias", "other", "mask"}
+                 "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
                    vkformer.Plan)
         found = set()

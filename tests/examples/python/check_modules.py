@@ -1,4 +1,5 @@
 """Operators, modules and trees of them: beside PyTorch in float64 where that is installed, beside NumPy everywhere."""
+import math
 import os
 import unittest
 from unittest import mock
@@ -51,10 +52,14 @@ def counting():
 
 
 class Drawn(Numbers):
-    """Numbers and sizes that are drawn; a failure names the seed."""
+    """Numbers and sizes that are drawn; a failure names the seed and the draw."""
 
     def setUp(self):
-        self.generator = np.random.default_rng(SEED)
+        self.generator, self.drawn = np.random.default_rng(SEED), []
+
+    def _callTestMethod(self, method):
+        with self.subTest(VKF_TEST_SEED=SEED, draws=self.drawn):
+            method()
 
     def numbers(self, *shape, dtype=np.float32):
         return self.generator.normal(size=shape).astype(dtype)
@@ -64,8 +69,8 @@ class Drawn(Numbers):
 
     def draws(self, count):
         for i in range(count):
-            with self.subTest(f"VKF_TEST_SEED={SEED}, draw {i}"):
-                yield i
+            self.drawn[:] = [i]
+            yield i
 
 
 def softmax_of(scores, axis=-1):
@@ -73,7 +78,54 @@ def softmax_of(scores, axis=-1):
     return exponents / exponents.sum(axis, keepdims=True)
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0), "silu": lambda x: x * sigmoid(x), "tanh": np.tanh, "sigmoid": sigmoid,
+    "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / np.sqrt(2))),
+    "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))), "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6, "leaky_relu": lambda x, alpha=0.01: np.where(x > 0, x, alpha * x),
+    "elu": lambda x, alpha=1: np.where(x > 0, x, alpha * np.expm1(x)), "none": lambda x: x}
+
+
 class Operators(Drawn):
+    def test_activations(self):
+        for _ in self.draws(3):
+            x = 3 * self.numbers(*(self.size(9) for _ in range(self.generator.integers(0, 6))))
+            wide = x.astype(np.float64)
+            for name, formula in ACTIVATIONS.items():
+                self.assert_close(vkformer.activate(x, name), formula(wide))
+            for name in ("leaky_relu", "elu"):
+                for alpha in (0.0, 0.3, -2.0):
+                    self.assert_close(vkformer.activate(x, name, alpha), ACTIVATIONS[name](wide, alpha))
+        special = np.array([np.nan, np.inf, -np.inf, 0, -0.0], np.float32)
+        np.testing.assert_array_equal(vkformer.activate(special, "leaky_relu", 0.5), [np.nan, np.inf, -np.inf, 0, 0])
+        self.assert_error(WRONG, "'swish'", vkformer.activate, special, "swish")
+
+    def test_a_product_computes_the_activation_behind_it(self):
+        x, weight = self.numbers(5, 8), self.numbers(8, 8)
+        linear = vkformer.Linear({"weight": weight})
+        product = x.astype(np.float64) @ weight.T
+        for name, kind in (("relu", vkformer.ReLU), ("gelu", vkformer.GELU), ("silu", vkformer.SiLU),
+                           ("tanh", vkformer.Tanh), ("sigmoid", vkformer.Sigmoid), ("mish", vkformer.Mish),
+                           ("hardswish", vkformer.Hardswish), ("hardsigmoid", vkformer.Hardsigmoid),
+                           ("leaky_relu", vkformer.LeakyReLU), ("elu", vkformer.ELU)):
+            chain = vkformer.Sequential(linear, kind(), kind())
+            self.assertEqual((len(chain), len(chain._steps)), (3, 2))
+            formula = ACTIVATIONS[name]
+            self.assert_close(chain(x), formula(formula(product)))
+            self.assert_close(chain[1](linear(x)), formula(product))
+        for kind, parameter in ((vkformer.LeakyReLU, 0.2), (vkformer.ELU, 1.5)):
+            chain = vkformer.Sequential(linear, kind(parameter))
+            self.assertEqual(len(chain._steps), 2)
+            self.assert_close(chain(x), ACTIVATIONS[kind._name](product, parameter))
+        self.assert_close(vkformer.GELU("tanh")(x), ACTIVATIONS["gelu_tanh"](x.astype(np.float64)))
+        self.assert_close(linear(x), product)
+        self.assert_error(WRONG, "'erf'", vkformer.GELU, "erf")
+
     def test_linear(self):
         for _ in self.draws(8):
             leading = [self.size(5) for _ in range(self.generator.integers(0, 5))]
@@ -100,6 +152,8 @@ class Operators(Drawn):
                 expected = softmax_of(x.astype(np.float64), dim)
                 self.assert_close(vkformer.softmax(x, dim), expected)
                 self.assert_close(vkformer.Softmax(dim)(x), expected)
+                self.assert_close(vkformer.log_softmax(x, dim), np.log(expected))
+                self.assert_close(vkformer.LogSoftmax(dim)(x), np.log(expected))
         self.assert_error(WRONG, "no axis 2", vkformer.softmax, np.zeros((2, 2)), 2)
         self.assert_error(WRONG, "a number", vkformer.softmax, np.float32(1.5))
 
@@ -135,6 +189,81 @@ class Operators(Drawn):
         self.assert_close(vkformer.embedding([3], weight, scale=0.0), 0 * weight[[3]], atol=1e-30)
         for ids in ([11], [-1]):
             self.assert_error(WRONG, "rows 0 to 10", vkformer.embedding, ids, weight)
+
+    def rotated(self, x, angles, interleaved):
+        """x (..., L, D) turned by angles (L, pairs); what is behind the pairs stays."""
+        pairs = angles.shape[-1]
+        a, b = ((x[..., 0:2 * pairs:2], x[..., 1:2 * pairs:2]) if interleaved else
+                (x[..., :pairs], x[..., pairs:2 * pairs]))
+        turned = np.stack([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)],
+                          -1 if interleaved else -2)
+        return np.concatenate([turned.reshape(*x.shape[:-1], 2 * pairs), x[..., 2 * pairs:]], -1)
+
+    def test_rotary(self):
+        for i in self.draws(8):
+            batch, heads, length, pairs = self.size(3), self.size(3), self.size(9), self.size(8)
+            x, interleaved = self.numbers(batch, heads, length, 2 * pairs + i % 3), i % 2 == 0
+            rates = 500.0 ** (-np.arange(pairs) / pairs)
+            table = vkformer.rotary_table(60, 2 * pairs, 500.0)
+            expected = self.rotated(x.astype(np.float64), np.arange(length)[:, np.newaxis] * rates + 4 * rates,
+                                    interleaved)
+            options = {"interleaved": interleaved}
+            self.assert_close(vkformer.rotary(x, table, first_position=4, **options), expected)
+            self.assert_close(vkformer.rotary(x[0], table, first_position=4, **options), expected[0])
+            merged = vkformer.rotary(x.swapaxes(1, 2), table, first_position=4, merged=True, **options)
+            self.assert_close(merged, expected.swapaxes(1, 2))
+            merged = vkformer.rotary(x[0, 0], table, first_position=4, merged=True, **options)
+            self.assert_close(merged, expected[0, 0])
+            self.assert_close(vkformer.rotary(expected, table, first_position=4, inverse=True, **options), x)
+            positions = self.generator.integers(0, 60, (batch, length))
+            expected = self.rotated(x.astype(np.float64), positions[:, np.newaxis, :, np.newaxis] * rates, interleaved)
+            self.assert_close(vkformer.rotary(x, table, positions, **options), expected)
+            on_device = vkformer.rotary(vkformer.Tensor(x), table, vkformer.Tensor(positions.astype(np.int32)), **options)
+            self.assert_close(on_device.numpy(), expected)
+            self.assert_close(vkformer.rotary(x[0], table, positions[0], **options), expected[0])
+
+    def test_sections_of_rotary(self):
+        x, positions = self.numbers(2, 1, 3, 8), np.array([[0, 1, 2], [5, 5, 6]])
+        rates, table = 10000.0 ** (-np.arange(4) / 4), vkformer.rotary_table(7, 8)
+        angles = positions[[0, 0, 0, 1]].T * rates  # three pairs read the first positions, and one the second ones
+        expected = self.rotated(x.astype(np.float64), angles, False)
+        self.assert_close(vkformer.rotary(x, table, positions, sections=(3, 1)), expected)
+        self.assert_close(vkformer.rotary(x, table, positions[:, np.newaxis], sections=(3, 1)), expected)
+        factors = np.array([1, 2, 4, 8.0])
+        found = vkformer.rotary_table(7, 8, factors=factors, magnitude=0.5)
+        self.assert_close(found[:, :4], np.cos(np.arange(7)[:, np.newaxis] * rates / factors) / 2)
+        self.assert_error(WRONG, "sections", vkformer.rotary, x, table, positions, sections=(1,) * 5)
+        self.assert_error(WRONG, "(B, H, L, D)", vkformer.rotary, x[0, 0, 0], table)
+        for arguments in ((7, 7), (-1, 8), (7, 0)):
+            self.assert_error(WRONG, "rotary_table", vkformer.rotary_table, *arguments)
+        self.assert_error(WRONG, "rotary_table", vkformer.rotary_table, 7, 8, factors=np.ones(3))
+
+    def test_argmax(self):
+        for _ in self.draws(4):
+            x = self.numbers(*(self.size(9) for _ in range(self.generator.integers(1, 5)))).round(0)
+            found = vkformer.argmax(x)
+            self.assertEqual(found.dtype, np.int32)
+            np.testing.assert_array_equal(found, x.argmax(-1))
+        self.assert_error(WRONG, "a number", vkformer.argmax, np.float32(1))
+
+    def test_forms_of_scores(self):
+        for i in self.draws(6):
+            heads, rows, keys = 1 + i % 3, self.size(9), self.size(9)
+            q, k, v = self.numbers(heads, rows, 4), self.numbers(heads, keys, 4), self.numbers(heads, keys, 5)
+            slopes, sinks = np.abs(self.numbers(heads)), self.numbers(heads)
+            distances = np.abs(np.arange(rows)[:, np.newaxis] - np.arange(keys))
+            scores = 3 * np.tanh(q.astype(np.float64) @ k.swapaxes(-1, -2) / 2 / 3)
+            scores = scores - slopes[:, np.newaxis, np.newaxis] * distances
+            later = np.arange(keys) - np.arange(rows)[:, np.newaxis]
+            scores = np.where((later > -3) & (later <= 2), scores, -np.inf)
+            weights = np.exp(scores)
+            weights = weights / (weights.sum(-1, keepdims=True) + np.exp(sinks)[:, np.newaxis, np.newaxis])
+            options = {"window": 3, "window_right": 2, "soft_cap": 3.0}
+            found = vkformer.scaled_dot_product_attention(q, k, v, slopes=slopes, sinks=sinks, **options)
+            self.assert_close(found, weights @ v)
+            found = vkformer.scaled_dot_product_attention(*map(vkformer.Tensor, (q, k, v)), slopes=vkformer.Tensor(slopes),
+                                                          sinks=vkformer.Tensor(sinks), **options)
+            self.assert_close(found.numpy(), weights @ v)
 
     def check_attention(self, q, k, v, attn_mask=None, **options):
         """Beside the formula, where every row has a key."""
@@ -288,6 +417,9 @@ class Tensors(Drawn):
                              (vkformer.softmax(np.zeros((2, 0))), (2, 0)), (vkformer.softmax(np.zeros((0, 2)), 0), (0, 2)),
                              (vkformer.layer_norm(np.zeros((0, 8)), 8), (0, 8)),
                              (vkformer.embedding(np.zeros((2, 0), int), weight), (2, 0, 8)),
+                             (vkformer.activate(np.zeros((2, 0)), "relu"), (2, 0)),
+                             (vkformer.argmax(np.zeros((0, 2))), (0,)),
+                             (vkformer.rotary(np.zeros((0, 3, 4)), vkformer.rotary_table(3, 4)), (0, 3, 4)),
                              (vkformer.scaled_dot_product_attention(*np.zeros((3, 0, 2, 3, 4))), (0, 2, 3, 4))):
             self.assertEqual(found.shape, shape)
         self.assertEqual(vkformer.Tensor(np.zeros((0, 2), np.float32)).numpy().shape, (0, 2))
@@ -452,9 +584,10 @@ class Trees(TorchCase):
             norm = [nn.RMSNorm(d)] if hasattr(nn, "RMSNorm") else []
             module = nn.Sequential(
                 nn.Embedding(30, d), nn.Dropout(0.5), nn.Sequential(nn.Linear(d, 2 * d), nn.Identity(), nn.Softmax(1)),
+                nn.Sequential(nn.ReLU(inplace=True), nn.Linear(2 * d, 2 * d), nn.Mish(), nn.ELU(0.5), nn.LogSoftmax(-1)),
                 nn.Linear(2 * d, d, bias=False), nn.LayerNorm((self.size(7), d), elementwise_affine=i % 2 == 0), *norm,
                 nn.TransformerEncoder(nn.TransformerEncoderLayer(d, 2, 16, batch_first=True), 2)).eval()
-            ids = torch.randint(0, 30, (3, module[4].normalized_shape[0]))
+            ids = torch.randint(0, 30, (3, module[5].normalized_shape[0]))
             made = vkformer.from_torch(module)
             with counting() as copies:
                 found = made(ids)
@@ -479,6 +612,7 @@ class Trees(TorchCase):
         hooked = nn.Sequential(nn.Linear(8, 8))
         hooked[0].register_forward_hook(lambda *_: None)
         self.assert_error(WRONG, "0 has forward hooks", vkformer.from_torch, hooked)
+        self.assert_error(WRONG, "0 changes its input in place", vkformer.from_torch, nn.Sequential(nn.ReLU(inplace=True)))
         transformer = nn.Transformer(8, 2, 1, 1, 16, custom_decoder=encoder)
         self.assert_error(WRONG, "decoder", vkformer.from_torch, transformer)
         self.assert_error(WRONG, "builtins.int", vkformer.from_torch, 3)
@@ -516,7 +650,7 @@ class Net(nn.Module if torch else object):
         self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
         self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
         self.tail = nn.Sequential(nn.Dropout(), nn.Linear(16, 16), nn.LayerNorm(16), nn.Conv1d(5, 5, 1), nn.Softmax(-1),
-                                  nn.Linear(16, 8), nn.Identity(), nn.ELU(), nn.Dropout())
+                                  nn.Linear(16, 8), nn.Identity(), nn.PReLU(), nn.Dropout())
         self.activation = nn.Softmax(-1)
         self.head = nn.ModuleDict({"tied": nn.Linear(8, 16), "out": nn.Linear(16, 3)})
         self.nothing = None
@@ -568,7 +702,7 @@ class Swaps(TorchCase):
 
     def test_a_part_that_stands_twice(self):
         shared = nn.Linear(4, 4)
-        module = nn.ModuleList([shared, nn.ELU(), shared]).eval()
+        module = nn.ModuleList([shared, nn.PReLU(), shared]).eval()
         vkformer.swap(module)
         self.assertIs(module[0], module[2])
         vkformer.unswap(module)

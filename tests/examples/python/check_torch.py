@@ -50,8 +50,11 @@ class Torch(Numbers):
 
     def test_activations(self):
         x = torch.randn(2, 5, 8)
-        for activation in ("relu", "gelu", torch.tanh, nn.functional.silu, nn.ReLU(), nn.GELU(),
-                           nn.GELU(approximate="tanh"), nn.SiLU(), nn.Tanh()):
+        functions = nn.functional
+        for activation in ("relu", "gelu", torch.tanh, torch.relu, functions.silu, functions.mish, functions.hardswish,
+                           functions.hardsigmoid, functions.leaky_relu, functions.elu, torch.sigmoid, nn.ReLU(),
+                           nn.ReLU(inplace=True), nn.GELU(), nn.GELU(approximate="tanh"), nn.SiLU(), nn.Tanh(), nn.ELU(),
+                           nn.LeakyReLU(), nn.Mish(), nn.Sigmoid(), nn.Hardswish(), nn.Hardsigmoid()):
             with self.subTest(str(activation)):
                 layer = encoder_layer(activation=activation)
                 self.assert_same(vkformer.TransformerEncoderLayer.from_torch(layer)(x), layer(x))
@@ -183,7 +186,10 @@ class Refusals(Numbers):
                 ("out_proj", changed(layer, "self_attn.out_proj", OwnLinear(8, 8))),
                 ("dropout1", changed(layer, "dropout1", nn.ReLU())),
                 ("activation", changed(layer, "activation", lambda x: x)),
-                ("activation", changed(layer, "activation", nn.ELU())),
+                ("activation", changed(layer, "activation", nn.functional.softplus)),
+                ("activation is no activation", changed(layer, "activation", nn.ELU(2.0))),
+                ("activation is no activation", changed(layer, "activation", nn.Identity())),
+                ("activation is a torch.nn.modules.activation.PReLU", changed(layer, "activation", nn.PReLU())),
                 ("forward()", changed(layer, "forward", lambda src: src)),
                 ("self_attn", changed(layer, "self_attn.forward", lambda *_: None)),
                 ("builtins.dict", {}),

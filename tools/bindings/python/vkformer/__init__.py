@@ -9,10 +9,12 @@ from .context import Context
 from .directory import adapter_base, quantize
 from .embedder import Embedder, Prediction
 from .errors import Error, library_version
-from .functional import embedding, layer_norm, linear, matmul, rms_norm, scaled_dot_product_attention, softmax
+from .functional import (activate, argmax, embedding, layer_norm, linear, log_softmax, matmul, rms_norm, rotary,
+                         rotary_table, scaled_dot_product_attention, softmax)
 from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
-from .module import Dropout, Embedding, Identity, LayerNorm, Linear, Module, RMSNorm, Sequential, Softmax, from_torch
+from .module import (ELU, GELU, Dropout, Embedding, Hardsigmoid, Hardswish, Identity, LayerNorm, LeakyReLU, Linear,
+                     LogSoftmax, Mish, Module, ReLU, RMSNorm, Sequential, Sigmoid, SiLU, Softmax, Tanh, from_torch)
 from .planning import Plan, plan
 from .swapping import swap, swapped, unswap
 from .tensor import Tensor, bfloat16
@@ -23,10 +25,11 @@ from .transformer import (Transformer, TransformerDecoder, TransformerDecoderLay
 
 __version__ = library_version()
 
-__all__ = ["Batch", "Context", "Continuation", "Dropout", "Embedder", "Embedding", "Encoded", "Encoding", "Error",
-           "Generated", "Generator", "Identity", "LayerNorm", "Linear", "Model", "Module", "MultiheadAttention", "Plan",
-           "Prediction", "RMSNorm", "Sequential", "Session", "Softmax", "Tensor", "TextStream", "Tokenizer", "Trainer",
-           "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-           "TransformerEncoderLayer", "adapter_base", "bfloat16", "embedding", "from_torch", "layer_norm", "linear",
-           "matmul", "plan", "quantize", "rms_norm", "scaled_dot_product_attention", "softmax", "swap", "swapped",
-           "unswap"]
+__all__ = ["Batch", "Context", "Continuation", "Dropout", "ELU", "Embedder", "Embedding", "Encoded", "Encoding",
+           "Error", "GELU", "Generated", "Generator", "Hardsigmoid", "Hardswish", "Identity", "LayerNorm", "LeakyReLU",
+           "Linear", "LogSoftmax", "Mish", "Model", "Module", "MultiheadAttention", "Plan", "Prediction", "RMSNorm",
+           "ReLU", "Sequential", "Session", "SiLU", "Sigmoid", "Softmax", "Tanh", "Tensor", "TextStream", "Tokenizer",
+           "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16", "embedding", "from_torch",
+           "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize", "rms_norm", "rotary", "rotary_table",
+           "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]

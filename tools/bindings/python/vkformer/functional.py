@@ -15,13 +15,13 @@ from ._native import ffi, lib
 from .context import Context
 from .errors import enumerator, invalid
 from .layer import exactly, fully_masked_of, mask_of
-from .tensor import Results, Tensor, as_parameter, context_of, uploaded, whole_numbers
+from .tensor import Results, Tensor, as_array, as_parameter, context_of, typed, uploaded, whole_numbers
 
-_GELU = {"gelu": "gelu_erf"}  # what PyTorch calls so
+_OF_TORCH = {"gelu": "gelu_erf", "hardswish": "hard_swish", "hardsigmoid": "hard_sigmoid"}  # what PyTorch calls so
 
 
 def activation_of(name: str) -> int:
-    return enumerator("vkf_activation", "VKF_ACTIVATION_", _GELU.get(name, name))
+    return enumerator("vkf_activation", "VKF_ACTIVATION_", _OF_TORCH.get(name, name))
 
 
 def _run(context: Context, function: Callable[[Any, Any], int], desc: Any, result: Tensor) -> Tensor:
@@ -69,16 +69,36 @@ def matmul(input: Any, other: Any) -> Any:
     return results.give(_run(context, lib.vkf_gemm, desc, result))
 
 
+def activate(input: Any, activation: str, alpha: float | None = None) -> Any:
+    """An activation of every element: "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "mish", "hardswish",
+    "hardsigmoid", "leaky_relu" with the slope `alpha` (0.01) below 0, or "elu" with that factor (1)."""
+    results, context = Results(input), context_of(input)
+    x = uploaded(input, context)
+    result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_activate_desc *")
+    desc.x, desc.out = x._c(x.size)[0], result._c(x.size)[0]
+    desc.activation, desc.alpha = activation_of(activation), 0 if alpha is None else exactly(alpha)
+    return results.give(_run(context, lib.vkf_activate, desc, result))
+
+
 def softmax(input: Any, dim: int = -1) -> Any:
     """exp(input) / sum(exp(input)) along a dimension."""
+    return _softmax("softmax", input, dim, False)
+
+
+def log_softmax(input: Any, dim: int = -1) -> Any:
+    """The logarithm of softmax()."""
+    return _softmax("log_softmax", input, dim, True)
+
+
+def _softmax(name: str, input: Any, dim: int, logarithm: bool) -> Any:
     results, context = Results(input), context_of(input)
     x = uploaded(input, context)
     if x.ndim == 0:
-        raise invalid("softmax: input is a number, and has no dimension to sum along")
+        raise invalid(f"{name}: input is a number, and has no dimension to sum along")
     x = x.moveaxis(dim, -1)
     result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_softmax_desc *")
     rows = math.prod(x.shape[:-1]), x.shape[-1]
-    desc.x, desc.out = x._c(*rows)[0], result._c(*rows)[0]
+    desc.x, desc.out, desc.logarithm = x._c(*rows)[0], result._c(*rows)[0], logarithm
     return results.give(_run(context, lib.vkf_softmax, desc, result).moveaxis(-1, dim))
 
 
@@ -141,13 +161,15 @@ def ids_on_device(ids: Any, rows: int, context: Context) -> Tensor:
 
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
-                                 window: int = 0, fully_masked: str = "zero") -> Any:
+                                 window: int = 0, window_right: int = 0, soft_cap: float = 0.0, slopes: Any = None,
+                                 sinks: Any = None, fully_masked: str = "zero") -> Any:
     """softmax(scale query key^T + masks) value, without a matrix of scores: (..., H, L, D), (..., H, S, D) and
     (..., H, S, Dv), or without H. With enable_gqa keys and values have fewer heads, each for several of the query's.
 
     A boolean mask is True where is attended, and floats are added; it broadcasts to (..., H, L, S). `window` is how
-    many keys up to its own position a query attends to. fully_masked is what rows give in which every key is masked:
-    "zero", as PyTorch's since 2.5, "nan" or "uniform".
+    many keys up to its own position a query attends to, and `window_right` how many behind it. Scores s become
+    soft_cap tanh(s / soft_cap); `slopes` (H) are those of ALiBi, and `sinks` (H) scores whose weight goes nowhere.
+    fully_masked is what rows give in which every key is masked: "zero", as PyTorch's since 2.5, "nan" or "uniform".
     """
     results, context = Results(query, key, value), context_of(query, key, value)
     if dropout_p:
@@ -168,9 +190,15 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     mask = _enter_mask(desc, attn_mask, (*q.shape[:-1], k.shape[-2]), context)
     desc.causal = lib.VKF_CAUSAL_TOP_LEFT if is_causal else lib.VKF_CAUSAL_NONE
     desc.scale = 0 if scale is None else exactly(scale)
-    desc.window, desc.fully_masked = window, fully_masked_of(fully_masked)
+    desc.window, desc.window_right, desc.soft_cap = window, window_right, soft_cap
+    desc.fully_masked = fully_masked_of(fully_masked)
+    kept = [mask]
+    for name, value in (("slopes", slopes), ("sinks", sinks)):
+        if value is not None:
+            kept.append(uploaded(value, context))
+            setattr(desc, name, kept[-1]._c()[0])
     result = _run(context, lib.vkf_scaled_dot_product_attention, desc, result)
-    del mask  # until here the descriptor points to it
+    del kept  # until here the descriptor points to it
     return results.give(result)
 
 
@@ -197,3 +225,64 @@ def _enter_mask(desc: Any, attn_mask: Any, scores: tuple[int, ...], context: Con
     # Without a batch the dimension before the rows is that of heads, as it is in the scores.
     desc.mask = mask._c(math.prod(shape[:-3]), *((1,) * (3 - len(shape)) + array.shape)[-3:])[0]
     return mask
+
+
+def rotary_table(length: int, rotary_dim: int, base: float = 10000.0, *, factors: Any = None,
+                 magnitude: float = 1.0) -> np.ndarray:
+    """(length, rotary_dim) for rotary(): cosines and then sines of position * base^(-2 i / rotary_dim) / factors[i],
+    times `magnitude`."""
+    scales = None if factors is None else as_array(factors)
+    if scales is not None and scales.dtype.kind in "fiu":
+        scales = scales.astype(np.float64)
+    if length < 0 or rotary_dim <= 0 or rotary_dim % 2 or scales is not None and (
+            scales.shape != (rotary_dim // 2,) or scales.dtype != np.float64):
+        raise invalid(f"rotary_table: length {length} is at least 0, rotary_dim {rotary_dim} even and above 0, and "
+                      f"factors are half as many numbers as that")
+    table = np.empty((length, rotary_dim), np.float32)
+    lib.vkf_rotary_table(length, rotary_dim, base, ffi.NULL if scales is None else typed("const double", scales),
+                         magnitude, typed("float", table))
+    return table
+
+
+def rotary(input: Any, table: Any, positions: Any = None, *, first_position: int = 0, interleaved: bool = False,
+           merged: bool = False, sections: Sequence[int] = (), sections_in_turns: bool = False,
+           inverse: bool = False) -> Any:
+    """Rotary position embedding of (B, H, L, D), or with `merged` of (B, L, H, D), by the rows of rotary_table().
+
+    Row l stands at first_position + l, or at positions (L) or (B, L); with `sections`, the numbers of pairs that read
+    one after the other of them, at positions (S, L) or (S, B, L). Pairs are half of the table's width apart, or with
+    `interleaved` beside each other; `inverse` turns them back. A position beyond the table counts as one of zeros.
+    """
+    results, context = Results(input), context_of(input, table)
+    x, rows = uploaded(input, context), uploaded(table, context)
+    if not 2 <= x.ndim <= 4:
+        raise invalid(f"rotary: input is {x.shape}, and not (B, H, L, D)")
+    shape = (1,) * (4 - x.ndim) + x.shape
+    if merged and x.ndim == 2:
+        shape = (1, x.shape[0], 1, x.shape[1])
+    result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_rotary_desc *")
+    if len(sections) > len(desc.sections):
+        raise invalid(f"rotary: there are {len(sections)} sections, and at most {len(desc.sections)} of them")
+    desc.x, desc.out, desc.table = x._c(*shape)[0], result._c(*shape)[0], rows._c()[0]
+    if positions is not None:
+        where = positions if isinstance(positions, Tensor) else Tensor(whole_numbers(positions), context=context)
+        if where.ndim == (2 if sections else 1):
+            where = where.reshape(*where.shape[:-1], 1, where.shape[-1])
+        desc.positions = where._c()[0]
+    desc.sections[0:len(sections)] = list(sections)
+    desc.sections_in_turns, desc.first_position, desc.interleaved = sections_in_turns, first_position, interleaved
+    desc.merged, desc.inverse = merged, inverse
+    return results.give(_run(context, lib.vkf_rotary, desc, result))
+
+
+def argmax(input: Any) -> Any:
+    """The index of the largest number along the last dimension, the lowest one among equals, as int32."""
+    results, context = Results(input), context_of(input)
+    x = uploaded(input, context)
+    if x.ndim == 0:
+        raise invalid("argmax: input is a number, and has no dimension to look along")
+    result = Tensor._new(context, x.shape[:-1], np.int32)
+    if result.size:
+        rows = math.prod(x.shape[:-1])
+        context._log.check(lib.vkf_argmax(context._handle, x._c(rows, x.shape[-1]), result._c(rows)))
+    return results.give(result)

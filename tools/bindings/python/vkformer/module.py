@@ -1,6 +1,7 @@
 """Modules of torch.nn on the device, in eval mode, and how they follow each other."""
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,8 @@ class Conversion:
     """From a tree of PyTorch's modules. What cannot be converted is remembered, so that it is all named at once."""
 
     def __init__(self, fully_masked: str, context: Context | None) -> None:
-        self.fully_masked, self.context = fully_masked, context_or_default(context)
+        self.fully_masked, self.context = fully_masked, context
+        self.fresh = False  # what the next module gets was made by another one, and nobody else has it
         self.problems: list[str] = []
 
     def convert(self, module: Any, place: str) -> Any:
@@ -103,13 +105,20 @@ class Linear(_Parametrized):
     def __init__(self, state_dict: Mapping[str, Any], *, context: Context | None = None) -> None:
         super().__init__(state_dict, context, ("weight", "bias"))
         self.out_features, self.in_features = self._parameters.matrix("weight")
+        self.activation = "none"
 
     @classmethod
     def _converted(cls, module: Any, place: str, conversion: Conversion) -> Linear:
         return cls(module.state_dict(), context=conversion.context)
 
     def _compute(self, input: Any) -> Any:
-        return functional.linear(self._uploaded(input), **self._tensors)
+        return functional.linear(self._uploaded(input), **self._tensors, activation=self.activation)
+
+    def followed_by(self, activation: str) -> Linear:
+        """The same one with an activation behind it."""
+        other = copy.copy(self)
+        other.activation = activation
+        return other
 
 
 class LayerNorm(_Parametrized):
@@ -179,6 +188,8 @@ class Dropout(Identity):
 class Softmax(Module):
     """torch.nn.Softmax."""
 
+    _function = staticmethod(functional.softmax)
+
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
@@ -189,22 +200,148 @@ class Softmax(Module):
         return cls(module.dim)
 
     def _compute(self, input: Any) -> Any:
-        return functional.softmax(uploaded(input, self.context), self.dim)
+        return self._function(uploaded(input, self.context), self.dim)
+
+
+class LogSoftmax(Softmax):
+    """torch.nn.LogSoftmax."""
+
+    _function = staticmethod(functional.log_softmax)
+
+
+class _Activation(Module):
+    """Element by element, by the name that torch.nn.functional has for it."""
+
+    _name: str
+    _alpha: str | None = None  # what PyTorch calls the parameter, if there is one
+
+    def __init__(self, alpha: float | None = None) -> None:
+        self.name, self.alpha = self._name, alpha
+
+    @classmethod
+    def _converted(cls, module: Any, place: str, conversion: Conversion) -> Any:
+        if getattr(module, "inplace", False) and not conversion.fresh:
+            raise invalid(f"{place} changes its input in place, which nothing here does: inplace=False")
+        return cls(*([] if cls._alpha is None else [getattr(module, cls._alpha)]))
+
+    def _compute(self, input: Any) -> Any:
+        return functional.activate(uploaded(input, self.context), self.name, self.alpha)
+
+
+class ReLU(_Activation):
+    """torch.nn.ReLU."""
+
+    _name = "relu"
+
+
+class GELU(_Activation):
+    """torch.nn.GELU: `approximate` is "none" or "tanh"."""
+
+    _name, _alpha = "gelu", "approximate"
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        if approximate not in ("none", "tanh"):
+            raise invalid(f"GELU: approximate is {approximate!r}, and not 'none' or 'tanh'")
+        self.name = "gelu" if approximate == "none" else "gelu_tanh"
+
+
+class SiLU(_Activation):
+    """torch.nn.SiLU."""
+
+    _name = "silu"
+
+
+class Tanh(_Activation):
+    """torch.nn.Tanh."""
+
+    _name = "tanh"
+
+
+class Sigmoid(_Activation):
+    """torch.nn.Sigmoid."""
+
+    _name = "sigmoid"
+
+
+class Mish(_Activation):
+    """torch.nn.Mish."""
+
+    _name = "mish"
+
+
+class Hardswish(_Activation):
+    """torch.nn.Hardswish."""
+
+    _name = "hardswish"
+
+
+class Hardsigmoid(_Activation):
+    """torch.nn.Hardsigmoid."""
+
+    _name = "hardsigmoid"
+
+
+class LeakyReLU(_Activation):
+    """torch.nn.LeakyReLU."""
+
+    _name, _alpha = "leaky_relu", "negative_slope"
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        super().__init__(None if negative_slope == 0.01 else negative_slope)
+
+
+class ELU(_Activation):
+    """torch.nn.ELU."""
+
+    _name, _alpha = "elu", "alpha"
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__(None if alpha == 1 else alpha)
+
+
+def activation_name(activation: Any, place: str, torch: Any) -> str:
+    """Of a function of PyTorch's, or a module for it, by what it is and not by what it is called."""
+    if isinstance(activation, torch.nn.Module):
+        conversion = Conversion("nan", None)
+        conversion.fresh = True  # a layer has what goes into its activation from a product
+        made = conversion.convert(activation, place)
+        if isinstance(made, _Activation) and made.alpha is None:
+            return made.name
+        raise invalid("; ".join(conversion.problems) or f"{place} is no activation that layers here have")
+    for kind in Module._classes.values():
+        name = getattr(kind, "_name", None)
+        if name and any(activation is getattr(place, name, torch) for place in (torch.nn.functional, torch)):
+            return name
+    raise invalid(f"{place} is {activation!r}: take a function of torch.nn.functional that has a counterpart here, or "
+                  f"torch.nn's module for it")
 
 
 class Sequential(Module):
-    """torch.nn.Sequential: what is between its modules stays on the device."""
+    """torch.nn.Sequential: what is between its modules stays on the device. A Linear computes the activation behind it.
+    """
 
     def __init__(self, *modules: Module) -> None:
-        self._modules = modules
+        self._modules, self._steps = modules, []
+        for module in modules:
+            before = self._steps[-1] if self._steps else None
+            if isinstance(before, Linear) and isinstance(module, _Activation) and module.alpha is None and (
+                    before.activation == "none"):
+                self._steps[-1] = before.followed_by(module.name)
+            else:
+                self._steps.append(module)
 
     @classmethod
     def _converted(cls, module: Any, place: str, conversion: Conversion) -> Sequential:
-        return cls(*(conversion.convert(part, below(place, name)) for name, part in module.named_children()))
+        made = []
+        for name, part in module.named_children():
+            made.append(conversion.convert(part, below(place, name)))
+            conversion.fresh = True  # whoever changes what this gave changes nothing of the caller's
+        return cls(*made)
 
     def _compute(self, input: Any) -> Any:
-        for module in self._modules:
-            input = module._compute(input)
+        for step in self._steps:
+            input = step._compute(input)
         return input
 
     def __getitem__(self, index: Any) -> Any:

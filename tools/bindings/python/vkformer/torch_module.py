@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from .errors import invalid
@@ -49,26 +50,8 @@ def check_out_proj(attention: Any, place: str) -> None:
     check(attention.out_proj, below(place, "out_proj"), type(nn.MultiheadAttention(1, 1).out_proj), nn.Linear)
 
 
-def _activation_of(module: Any, place: str) -> str:
-    """Its name here, by what it is and not by what it is called."""
-    torch = torch_module(module)
-    activation, functional = module.activation, torch.nn.functional
-    functions = {functional.relu: "relu", torch.relu: "relu", functional.gelu: "gelu", functional.silu: "silu",
-                 functional.tanh: "tanh", torch.tanh: "tanh"}
-    modules = {torch.nn.ReLU: "relu", torch.nn.GELU: "gelu", torch.nn.SiLU: "silu", torch.nn.Tanh: "tanh"}
-    if isinstance(activation, torch.nn.Module):
-        check(activation, below(place, "activation"), *modules)
-        tanh = getattr(activation, "approximate", "none") == "tanh"
-        return "gelu_tanh" if tanh else modules[type(activation)]
-    for function, name in functions.items():
-        if activation is function:
-            return name
-    raise invalid(f"{below(place, 'activation')} is {activation!r}: take one of relu, gelu, silu and tanh of "
-                  f"torch.nn.functional, or torch.nn's modules for them")
-
-
 def layer_options(module: Any, place: str, attentions: tuple[str, ...], norms: tuple[str, ...]) -> dict[str, Any]:
-    """Of a transformer layer of PyTorch's, the arguments that a layer here takes beside its state_dict."""
+    """Of a transformer layer of PyTorch's, the arguments that a layer here takes beside its state_dict and activation."""
     nn = torch_module(module).nn
     first = module.self_attn
     for name in attentions:
@@ -88,19 +71,18 @@ def layer_options(module: Any, place: str, attentions: tuple[str, ...], norms: t
                           f"a layer here has one eps, and norms of d_model")
     for name in ("dropout", *(f"dropout{i + 1}" for i in range(len(norms)))):
         check(getattr(module, name), below(place, name), nn.Dropout, nn.Identity)
-    return {"nhead": first.num_heads, "activation": _activation_of(module, place), "norm_first": module.norm_first,
-            "layer_norm_eps": module.norm1.eps, "batch_first": first.batch_first}
+    return {"nhead": first.num_heads, "norm_first": module.norm_first, "layer_norm_eps": module.norm1.eps,
+            "batch_first": first.batch_first}
 
 
-def stack_options(module: Any, place: str, kind: str, attentions: tuple[str, ...],
-                  norms: tuple[str, ...]) -> dict[str, Any]:
-    """The same of the layers of an encoder or a decoder, which all have the same ones."""
+def stack_options(module: Any, place: str, kind: str, options_of: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
+    """Those of the layers of an encoder or a decoder, which all have the same ones."""
     nn = torch_module(module).nn
     check(module.layers, below(place, "layers"), nn.ModuleList)
     found = {}
     for name, layer in module.layers.named_children():
         of = below(place, f"layers.{name}")
-        found[of] = layer_options(check(layer, of, getattr(nn, kind)), of, attentions, norms)
+        found[of] = options_of(check(layer, of, getattr(nn, kind)), of)
     if not found:
         raise invalid(f"{place} has no layers")
     first = next(iter(found.values()))

@@ -11,9 +11,9 @@ from .errors import invalid
 from .functional import activation_of
 from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, exactly, fully_masked_of,
                     of_caller)
-from .module import Conversion, LayerNorm, Module
+from .module import Conversion, LayerNorm, Module, activation_name
 from .tensor import Results, as_floats, uploaded
-from .torch_module import below, layer_options, stack_options
+from .torch_module import below, layer_options, stack_options, torch_module
 
 
 class _Layers(Module):
@@ -40,6 +40,12 @@ class _Layers(Module):
         self._parameters.forget_arrays()
         self._layers = Layers()
         self.d_model, self.nhead, self.batch_first = self._descs[0].d_model, nhead, batch_first
+
+    @classmethod
+    def _options(cls, layer: Any, place: str) -> dict[str, Any]:
+        """Of a layer of PyTorch's, the arguments that one here takes beside its state_dict."""
+        activation = activation_name(layer.activation, below(place, "activation"), torch_module(layer))
+        return {**layer_options(layer, place, cls._attentions, cls._norms), "activation": activation}
 
     def _prefixes(self, state_dict: Mapping[str, Any]) -> list[str]:
         """How the names of each layer's parameters begin."""
@@ -141,8 +147,8 @@ class _Layer(_Layers):
 
     @classmethod
     def _converted(cls, module: Any, place: str, conversion: Conversion) -> Any:
-        return cls(module.state_dict(), **layer_options(module, place, cls._attentions, cls._norms),
-                   fully_masked=conversion.fully_masked, context=conversion.context)
+        return cls(module.state_dict(), **cls._options(module, place), fully_masked=conversion.fully_masked,
+                   context=conversion.context)
 
 
 class TransformerEncoderLayer(_Layer, _EncoderLayers):
@@ -182,7 +188,7 @@ class _Stack(_Layers):
     @classmethod
     def _converted(cls, module: Any, place: str, conversion: Conversion) -> Any:
         kind = cls.__name__ + "Layer"
-        options = stack_options(module, place, kind, cls._attentions, cls._norms)
+        options = stack_options(module, place, kind, cls._options)
         norm = None if module.norm is None else conversion.convert(module.norm, below(place, "norm"))
         state_dict, _ = parts_of(module.state_dict(), "norm")
         return cls(state_dict, **options, norm=norm, fully_masked=conversion.fully_masked, context=conversion.context)
