@@ -341,6 +341,7 @@ class Tensors(Drawn):
         half = made.astype(np.float16)
         np.testing.assert_array_equal(half.numpy(), values.astype(np.float16))
         np.testing.assert_array_equal(half.astype(np.float32).numpy(), values.astype(np.float16).astype(np.float32))
+        self.assertRaises(ValueError, made.__array__, copy=False)
         made.close()
         self.assert_error(WRONG, "closed", made.numpy)
 
@@ -509,6 +510,38 @@ class Stacks(Drawn):
                 output, weights = attention(x, x, x)
                 self.assertEqual((output.shape, weights.shape), (shape, (*shape[:-1], shape[-2])))
                 self.assertEqual(type(weights), type(output))
+        x, none = np.zeros((2, 3, 8), np.float32), np.zeros((2, 0, 8), np.float32)
+        self.assert_error(WRONG, "keys is empty", decoder, x, none)
+        self.assert_error(WRONG, "keys is empty", attention, x, none, none)
+
+    def test_a_sequence_that_grows(self):
+        encoder = vkformer.TransformerEncoder(stack_state(self.generator, "Encoder", 2)[0], 2, batch_first=True)
+        x, made = self.numbers(2, 24, 8), []
+        chain = layer.Chain
+        with mock.patch("vkformer.transformer.Chain", lambda *arguments: made.append(arguments[1]) or chain(*arguments)):
+            for length in range(1, 25):
+                found = encoder(x[:1, :length], is_causal=True)
+            self.assertEqual(made, [(1, n, n) for n in (1, 2, 3, 4, 6, 9, 13, 19, 28)])
+            expected = encoder(x, is_causal=True)[:1]
+        self.assertEqual(made[-1], (2, 28, 28))
+        self.assert_close(found, expected)
+
+    def test_room_for_more_is_not_insisted_on(self):
+        encoder = vkformer.TransformerEncoder(stack_state(self.generator, "Encoder", 1)[0], 2, batch_first=True)
+        chain, refused = layer.Chain, []
+
+        def make(context, sizes, makers):
+            if sizes[1] > 5:
+                refused.append(sizes)
+                raise vkformer.Error("too large", "VKF_ERROR_OUT_OF_DEVICE_MEMORY")
+            return chain(context, sizes, makers)
+
+        x = self.numbers(1, 5, 8)
+        with mock.patch("vkformer.transformer.Chain", make):
+            encoder(x[:, :4])
+            found = encoder(x)
+        self.assertEqual(refused, [(1, 6, 6)])
+        self.assert_close(found, encoder(x))
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed")

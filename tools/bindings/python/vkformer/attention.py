@@ -9,7 +9,8 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
-from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, fully_masked_of, of_caller)
+from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, check_keys, dtype_of, fully_masked_of,
+                    of_caller)
 from .module import Conversion, Module
 from .tensor import Results, as_floats
 from .torch_module import check_out_proj
@@ -103,6 +104,7 @@ class MultiheadAttention(Module):
         for (array, shape), name in zip(wanted, ("query", "key", "value")):
             if array.shape != shape:
                 raise invalid(f"MultiheadAttention: {name} is {array.shape} with the batch first, and not {shape}")
+        check_keys((batch, query_len, key_len), "MultiheadAttention")
         return batch, query_len, key_len
 
     def _weights_shape(self, sizes: tuple[int, int, int], averaged: bool) -> tuple[int, ...]:

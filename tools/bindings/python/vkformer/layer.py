@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context
-from .errors import enumerator, invalid
+from .errors import Error, enumerator, invalid
 from .owner import Owner, Turn
 from .tensor import Tensor, as_array, as_parameter, pointer, widened, writable
 
@@ -254,14 +254,27 @@ class Layers:
 
     def get(self, key: Any, sizes: tuple[int, int, int], make: Callable[[tuple[int, int, int]], Chain]) -> Chain:
         chain = self._made.pop(key, None)
-        if chain is None or any(size > made for size, made in zip(sizes, chain.sizes)):
-            if chain is not None:
-                sizes = tuple(max(pair) for pair in zip(sizes, chain.sizes))  # type: ignore[assignment]
+        if chain is None:
             chain = make(sizes)
+        elif any(size > made for size, made in zip(sizes, chain.sizes)):
+            # With room for more, because what grows mostly goes on growing, token by token.
+            larger = tuple(max(size, made + made // 2) if size > made else made
+                           for size, made in zip(sizes, chain.sizes))
+            del chain  # its memory serves the next one
+            try:
+                chain = make(larger)  # type: ignore[arg-type]
+            except Error:
+                chain = make(sizes)
         self._made[key] = chain  # the last one is the one that was used last
         if len(self._made) > KEPT_LAYERS:
             del self._made[next(iter(self._made))]
         return chain
+
+
+def check_keys(sizes: tuple[int, int, int], what: str) -> None:
+    """There is something to attend to, or nothing that would."""
+    if sizes[2] == 0 and 0 not in sizes[:2]:
+        raise invalid(f"{what}: the sequence of the keys is empty: leave out the rows that have nothing to attend to")
 
 
 def exactly(value: float) -> float:

@@ -135,7 +135,9 @@ def _wrapper_class() -> Any:
             try:
                 return super().__getattr__(name)
             except AttributeError:
-                return getattr(self._kept[0], name)
+                if "_kept" not in vars(self):
+                    raise
+                return getattr(self.original, name)
 
         def forward(self, *inputs: Any, **options: Any) -> Any:
             if self._kept[1] is None:

@@ -9,8 +9,8 @@ from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
 from .functional import activation_of
-from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, dtype_of, exactly, fully_masked_of,
-                    of_caller)
+from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, check_keys, dtype_of, exactly,
+                    fully_masked_of, of_caller)
 from .module import Conversion, LayerNorm, Module, activation_name
 from .tensor import Results, as_floats, uploaded
 from .torch_module import below, layer_options, stack_options, torch_module
@@ -88,6 +88,7 @@ class _Layers(Module):
         sizes = (query.shape[0], query.shape[1], memory.shape[1])
         if memory.shape[0] != query.shape[0]:
             raise invalid(f"{type(self).__name__}: the batch of memory is {memory.shape[0]}, and not {sizes[0]}")
+        check_keys(sizes, type(self).__name__)
         for member, mask in masks.items():
             mask = mask if batched else mask.batched()
             mask.check(sizes[0], self.nhead, sizes[1], sizes[1 if member == "self_mask" else 2], member)
