@@ -136,6 +136,23 @@ class Operators(Drawn):
             self.assert_close(vkformer.linear(x, weight, activation="relu"), np.maximum(expected - bias, 0))
             self.assert_close(vkformer.Linear({"weight": weight, "bias": bias})(x), expected)
 
+    def test_weights_are_packed_where_the_device_likes_that(self):
+        x, weight, bias = self.numbers(5, 24), self.numbers(40, 24), self.numbers(40)
+        expected = x.astype(np.float64) @ weight.T + bias
+        library = tensor.lib
+        for dtype, bounds in ((np.float32, {}), (np.float16, {"rtol": 1e-2, "atol": 1e-2})):
+            for layout in (library.VKF_LAYOUT_ROWS, library.VKF_LAYOUT_PANELS):
+                lib = Counting(library)
+                lib.vkf_context_get_preferred_layout = lambda *_, best=layout: best
+                context = vkformer.Context()
+                before = context.used_bytes
+                with mock.patch.object(tensor, "lib", lib):
+                    linear = vkformer.Linear({"weight": weight.astype(dtype), "bias": bias.astype(dtype)}, context=context)
+                self.assertEqual(linear._tensors["weight"]._layout, layout)
+                # Panels are of 32 rows; rows of their own are not kept beside them.
+                self.assertLess(context.used_bytes - before, 64 * 24 * np.dtype(dtype).itemsize + 1024)
+                self.assert_close(linear(x), expected, **bounds)
+
     def test_matmul(self):
         for i in self.draws(8):
             leading = [self.size(5) for _ in range(self.generator.integers(0, 4))]

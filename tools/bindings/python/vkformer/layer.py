@@ -96,6 +96,10 @@ class Parameters:
         self._arrays = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape)
                         for name, array in self._arrays.items()}
 
+    def forget_tensors(self) -> None:
+        """Whoever uses them has them."""
+        self._tensors.clear()
+
 
 class Attention:
     """The parameters of one attention block by PyTorch's names, behind `prefix`."""

@@ -9,7 +9,7 @@ from . import functional
 from .context import Context, context_or_default
 from .errors import Error, invalid
 from .layer import Parameters
-from .tensor import Results, uploaded
+from .tensor import Results, packed, uploaded
 from .torch_module import ROOT, below, check, check_call, named, torch_module
 
 
@@ -105,6 +105,8 @@ class Linear(_Parametrized):
     def __init__(self, state_dict: Mapping[str, Any], *, context: Context | None = None) -> None:
         super().__init__(state_dict, context, ("weight", "bias"))
         self.out_features, self.in_features = self._parameters.matrix("weight")
+        self._tensors["weight"] = packed(self._parameters.tensor("weight"))
+        self._parameters.forget_tensors()
         self.activation = "none"
 
     @classmethod

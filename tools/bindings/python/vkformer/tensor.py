@@ -98,12 +98,13 @@ def typed(kind: str, array: np.ndarray) -> Any:
 
 
 class _Buffer(Owner):
-    """Device memory, zeros at first."""
+    """Device memory, zeros at first; of 0 bytes it gets a buffer later that somebody else has made."""
 
-    def __init__(self, context: Context, size_bytes: int, name: str) -> None:
+    def __init__(self, context: Context, size_bytes: int, name: str = "") -> None:
         super().__init__("vkf_buffer", lib.vkf_buffer_destroy, context._log, context)
-        self._log.check(lib.vkf_buffer_create(context._handle, size_bytes, c_string(name) if name else ffi.NULL,
-                                              self._box))
+        if size_bytes:
+            self._log.check(lib.vkf_buffer_create(context._handle, size_bytes, c_string(name) if name else ffi.NULL,
+                                                  self._box))
 
 
 class Tensor:
@@ -129,7 +130,7 @@ class Tensor:
         return made
 
     def _make(self, context: Context, shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
-        self.context, self.shape, self.dtype, self._first = context, shape, dtype, 0
+        self.context, self.shape, self.dtype, self._first, self._layout = context, shape, dtype, 0, lib.VKF_LAYOUT_ROWS
         self._buffer = _Buffer(context, max(math.prod(shape) * dtype.itemsize, 4), name)
 
     @property
@@ -225,14 +226,14 @@ class Tensor:
         """A view of the elements from `first` on."""
         view = Tensor.__new__(Tensor)
         view.context, view.shape, view.dtype = self.context, tuple(shape), self.dtype
-        view._buffer, view._first = self._buffer, self._first + first
+        view._buffer, view._first, view._layout = self._buffer, self._first + first, self._layout
         return view
 
     def _c(self, *shape: int) -> Any:
         """The C tensor, of this shape or another one."""
         out = ffi.new("vkf_tensor *")
         out.buffer, out.offset_bytes = self._buffer._handle, self._first * self.dtype.itemsize
-        out.dtype = _DTYPES[self.dtype]
+        out.dtype, out.layout = _DTYPES[self.dtype], self._layout
         shape = shape or self.shape or (1,)
         if len(shape) > len(out.shape) or max(shape) >= 2**32:
             raise invalid(f"a tensor of the shape {shape} has more axes or longer ones than fit here")
@@ -250,6 +251,20 @@ def uploaded(value: Any, context: Context) -> Tensor:
     """Floats to compute with."""
     floats = as_floats(value)
     return floats if isinstance(floats, Tensor) else Tensor(floats, context=context)
+
+
+def packed(weight: Tensor) -> Tensor:
+    """A matrix (n, k) to multiply by in the layout that the device likes best. Its values are not to be read."""
+    context, c_weight = weight.context, weight._c()
+    inputs = lib.VKF_DTYPE_F16 if weight.dtype == np.float16 else lib.VKF_DTYPE_F32
+    best = lib.vkf_context_get_preferred_layout(context._handle, inputs, c_weight.dtype, *weight.shape)
+    if best == weight._layout:
+        return weight
+    made, c_made = weight._part(weight.shape, 0), ffi.new("vkf_tensor *")
+    weight._check(lib.vkf_pack_weight(context._handle, c_weight, ffi.NULL, c_made))
+    made._buffer, made._first, made._layout = _Buffer(context, 0), 0, c_made.layout
+    made._buffer._box[0] = c_made.buffer
+    return made
 
 
 def context_of(*values: Any) -> Context:
