@@ -1,4 +1,5 @@
 """Operators, modules and trees of them: beside PyTorch in float64 where that is installed, beside NumPy everywhere."""
+import copy
 import math
 import os
 import unittest
@@ -726,8 +727,12 @@ class Swaps(TorchCase):
         self.assertEqual((copies.written, copies.read), (7, 8))
         for one, other in zip(found, expected):
             self.assert_close(one.numpy(), other.numpy())
-        kept = {name for name, part in net.named_modules() if part is parts.get(name)}
-        self.assertEqual(kept, {"", "tail", "tail.3", "tail.7", "tail.8", "activation", "head"})
+        left = set(net.modules())
+        self.assertEqual({name for name, part in parts.items() if part in left},
+                         {"", "tail.3", "tail.7", "tail.8", "activation", "head"})
+        self.assertEqual(net.encoder.layers[0].linear1.weight.shape, (32, 16))
+        for ask in (lambda: net.tail[3], lambda: list(net.tail), lambda: len(net.tail)):
+            self.assertRaises(TypeError, ask)
         self.assertEqual({name.split(".")[0] for name, _ in net.named_parameters()}, {"tail"})
         self.assertIs(vkformer.unswap(net), net)
         self.assertEqual(dict(net.named_modules()), parts)
@@ -742,7 +747,10 @@ class Swaps(TorchCase):
         whole.train()
         self.assertIs(vkformer.unswap(whole), module)
         self.assertTrue(module[1].training)
-        self.assertIs(vkformer.swap(nn.Softmax(-1).eval()).dim, -1)
+        self.assertIs(type(vkformer.swap(nn.Softmax(-1).eval())), nn.Softmax)
+        part = nn.Sequential(nn.Softmax(-1), nn.PReLU()).eval()
+        self.assertIs(vkformer.swap(part), part)
+        copy.deepcopy(part)
         net = Net().eval()
         with self.assertRaisesRegex(ZeroDivisionError, "enough"):
             with vkformer.swapped(net):
@@ -757,6 +765,52 @@ class Swaps(TorchCase):
         self.assertIs(module[0], module[2])
         vkformer.unswap(module)
         self.assertIs(module[0], shared)
+        x = torch.randn(3, 4)
+        for between in (nn.Tanh(), nn.PReLU()):
+            module = nn.Sequential(shared, between, shared, shared).eval()
+            with torch.no_grad(), vkformer.swapped(module) as whole:
+                self.assert_close(whole(x).numpy(), module(x).numpy())
+        stack = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+        stack.layers[1] = stack.layers[0]
+        x = torch.randn(2, 3, 8)
+        self.assert_same(vkformer.from_torch(stack)(x), stack, x)
+
+    def test_lists_are_looped_over(self):
+        class Loops(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.list = nn.ModuleList([nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)])
+                self.dict = nn.ModuleDict({"out": nn.Linear(4, 2)})
+
+            def forward(self, x):
+                for part in self.list:
+                    x = part(x)
+                return self.dict["out"](x)
+
+        net, x = Loops().eval(), torch.randn(3, 4)
+        with torch.no_grad():
+            expected = net(x)
+            with vkformer.swapped(net):
+                self.assert_close(net(x).numpy(), expected.numpy())
+        inside = nn.Sequential(nn.Linear(4, 4), net, nn.PReLU()).eval()
+        parts = dict(inside.named_modules())
+        with torch.no_grad():
+            expected_inside = inside(x)
+            with vkformer.swapped(inside) as whole:
+                self.assertEqual(type(net.dict["out"]).__name__, "Swapped")
+                self.assert_close(whole(x).numpy(), expected_inside.numpy())
+        self.assertEqual(dict(inside.named_modules()), parts)
+        made, of_dict = vkformer.from_torch(net.list), vkformer.from_torch(net.dict)
+        self.assert_close(of_dict["out"](made[2](made[:2][1](made[0](x)))).numpy(), expected.numpy())
+        self.assertEqual((len(made), list(of_dict), len(of_dict)), (3, ["out"], 1))
+        self.assert_error(WRONG, "is not called", made, x)
+
+    def test_what_drops_out_all_the_same(self):
+        module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Linear(4, 4)).eval()
+        module[1].train()
+        with vkformer.swapped(module) as whole:
+            self.assertEqual([type(part).__name__ for part in whole.parts], ["Swapped", "Dropout", "Swapped"])
+        self.assertEqual([part.training for part in module], [False, True, False])
 
     def test_a_subclass_of_a_layer_keeps_its_own_code(self):
         class Own(nn.TransformerEncoderLayer):

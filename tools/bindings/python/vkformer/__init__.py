@@ -14,7 +14,8 @@ from .functional import (activate, argmax, embedding, layer_norm, linear, log_so
 from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
 from .module import (ELU, GELU, Dropout, Embedding, Hardsigmoid, Hardswish, Identity, LayerNorm, LeakyReLU, Linear,
-                     LogSoftmax, Mish, Module, ReLU, RMSNorm, Sequential, Sigmoid, SiLU, Softmax, Tanh, from_torch)
+                     LogSoftmax, Mish, Module, ModuleDict, ModuleList, ReLU, RMSNorm, Sequential, Sigmoid, SiLU, Softmax,
+                     Tanh, from_torch)
 from .planning import Plan, plan
 from .swapping import swap, swapped, unswap
 from .tensor import Tensor, bfloat16
@@ -27,9 +28,9 @@ __version__ = library_version()
 
 __all__ = ["Batch", "Context", "Continuation", "Dropout", "ELU", "Embedder", "Embedding", "Encoded", "Encoding",
            "Error", "GELU", "Generated", "Generator", "Hardsigmoid", "Hardswish", "Identity", "LayerNorm", "LeakyReLU",
-           "Linear", "LogSoftmax", "Mish", "Model", "Module", "MultiheadAttention", "Plan", "Prediction", "RMSNorm",
-           "ReLU", "Sequential", "Session", "SiLU", "Sigmoid", "Softmax", "Tanh", "Tensor", "TextStream", "Tokenizer",
-           "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-           "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16", "embedding", "from_torch",
-           "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize", "rms_norm", "rotary", "rotary_table",
-           "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]
+           "Linear", "LogSoftmax", "Mish", "Model", "Module", "ModuleDict", "ModuleList", "MultiheadAttention", "Plan",
+           "Prediction", "RMSNorm", "ReLU", "Sequential", "Session", "SiLU", "Sigmoid", "Softmax", "Tanh", "Tensor",
+           "TextStream", "Tokenizer", "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
+           "TransformerEncoder", "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16",
+           "embedding", "from_torch", "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize", "rms_norm",
+           "rotary", "rotary_table", "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]

@@ -22,6 +22,7 @@ class Module:
 
     _classes: dict[str, type[Module]] = {}
     context: Context | None = None  # None: the default one
+    computes = True  # it can be called
 
     def __init_subclass__(cls) -> None:
         Module._classes[cls.__name__] = cls
@@ -319,12 +320,58 @@ def activation_name(activation: Any, place: str, torch: Any) -> str:
                   f"torch.nn's module for it")
 
 
-class Sequential(Module):
+class ModuleList(Module):
+    """torch.nn.ModuleList: what computes nothing by itself."""
+
+    computes = False
+
+    def __init__(self, *modules: Module) -> None:
+        self._modules = modules
+
+    @classmethod
+    def _converted(cls, module: Any, place: str, conversion: Conversion) -> Any:
+        return cls(*(conversion.convert(part, below(place, name)) for name, part in module._modules.items()))
+
+    def forward(self, input: Any) -> Any:
+        raise invalid(f"a {type(self).__name__} is not called, but what it has")
+
+    def __getitem__(self, index: Any) -> Any:
+        return type(self)(*self._modules[index]) if isinstance(index, slice) else self._modules[index]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules)
+
+
+class ModuleDict(ModuleList):
+    """torch.nn.ModuleDict: the same by names."""
+
+    def __init__(self, modules: Mapping[str, Module]) -> None:
+        super().__init__(*modules.values())
+        self._names = {name: i for i, name in enumerate(modules)}
+
+    @classmethod
+    def _converted(cls, module: Any, place: str, conversion: Conversion) -> ModuleDict:
+        return cls({name: conversion.convert(part, below(place, name)) for name, part in module.items()})
+
+    def __getitem__(self, name: str) -> Module:
+        return self._modules[self._names[name]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
+
+
+class Sequential(ModuleList):
     """torch.nn.Sequential: what is between its modules stays on the device. A Linear computes the activation behind it.
     """
 
+    computes = True
+
     def __init__(self, *modules: Module) -> None:
-        self._modules, self._steps = modules, []
+        super().__init__(*modules)
+        self._steps: list[Module] = []
         for module in modules:
             before = self._steps[-1] if self._steps else None
             if isinstance(before, Linear) and isinstance(module, _Activation) and module.alpha is None and (
@@ -336,21 +383,15 @@ class Sequential(Module):
     @classmethod
     def _converted(cls, module: Any, place: str, conversion: Conversion) -> Sequential:
         made = []
-        for name, part in module.named_children():
+        for name, part in module._modules.items():  # a part may stand at two places, and named_children() has it once
             made.append(conversion.convert(part, below(place, name)))
             conversion.fresh = True  # whoever changes what this gave changes nothing of the caller's
         return cls(*made)
+
+    def forward(self, input: Any) -> Any:
+        return Results(input).give(self._compute(input))
 
     def _compute(self, input: Any) -> Any:
         for step in self._steps:
             input = step._compute(input)
         return input
-
-    def __getitem__(self, index: Any) -> Any:
-        return Sequential(*self._modules[index]) if isinstance(index, slice) else self._modules[index]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules)

@@ -15,9 +15,10 @@ from .torch_module import torch_module
 def swap(model: Any, *, fully_masked: str = "nan", context: Context | None = None) -> Any:
     """Puts this package's modules into a model of PyTorch's, for inference: returns what is to be called in its place.
 
-    The largest parts that have a counterpart are replaced in the model itself, which is returned; a model that is
-    replaced as a whole is returned in its replacement. Parts of a Sequential that follow each other become one, so that
-    their tensors are copied once at each end. Parts without parameters stay where they are if nothing beside them goes.
+    The largest parts that have a counterpart are replaced in the model itself, which is returned; of a model that is
+    replaced as a whole, or is a Sequential, the replacement is. Parts of a Sequential that follow each other become
+    one, so that their tensors are copied once at each end; it is to be called, and has no parts to ask for until
+    unswap(). Parts without parameters stay where they are if nothing beside them goes.
     unswap() puts everything back, and until then parameters of replaced parts are none of the model's. Models are in
     eval mode, and gradients are not computed.
     """
@@ -35,8 +36,9 @@ def unswap(model: Any) -> Any:
     """Puts back what swap() has replaced, and returns the model that it was called with."""
     torch_module(model)
     if isinstance(model, _wrapper_class()):
-        return model.original.train(model.training)
-    for name, part in list(model._modules.items()):
+        original = model.original
+        model = original if original.training == model.training else original.train(model.training)
+    for name, part in model._modules.items():
         if part is not None:
             model._modules[name] = unswap(part)
     return model
@@ -60,52 +62,53 @@ class _Swapping:
     def swap(self, module: Any) -> Any:
         """The replacement, or the module itself with parts that are replaced."""
         if id(module) not in self._made:
-            converted = self._convert(module)
-            dtype = _dtype(module)
-            if converted is not None and dtype is not None:
-                self._made[id(module)] = _wrapper_class()(module, converted, dtype)
+            converted, dtype = self._convert(module), _dtype(module)
+            if converted is not None:
+                self._made[id(module)] = module if dtype is None else _wrapper_class()(module, converted, dtype)
+            elif type(module) is self._torch.nn.Sequential:
+                self._made[id(module)] = self._swap_runs(module)
             else:
                 self._made[id(module)] = module
-                if converted is None:
-                    self._swap_parts(module)
+                for name, part in module._modules.items():
+                    if part is not None:
+                        module._modules[name] = self.swap(part)
         return self._made[id(module)]
 
     def _convert(self, module: Any) -> Module | None:
         if any(p.dtype == self._torch.float64 for p in module.parameters()):
             return None  # it would not be computed as exactly
+        if any(part.training for part in module.modules()):
+            return None  # a Dropout, say, that drops out all the same
         try:
-            return from_torch(module, **self._options)
+            made = from_torch(module, **self._options)
         except Error as error:
             if error.status != INVALID:
                 raise
             return None
+        return made if made.computes else None
 
-    def _swap_parts(self, module: Any) -> None:
-        parts = {name: part for name, part in module._modules.items() if part is not None}
-        if type(module) is not self._torch.nn.Sequential:
-            for name, part in parts.items():
-                module._modules[name] = self.swap(part)
-            return
-        run: dict[str, Module] = {}
-        for name, part in [*parts.items(), (None, None)]:
+    def _swap_runs(self, module: Any) -> Any:
+        """A Sequential in which parts that follow each other have become one. Whoever asks the original for its parts
+        would not get what it computes between them, so that it stands no longer in its place."""
+        parts: list[Any] = []
+        run: list[tuple[Any, Module]] = []
+        for part in [*module._modules.values(), None]:
             converted = None if part is None else self._convert(part)
             if converted is not None:
-                run[name] = converted
+                run.append((part, converted))
                 continue
-            self._swap_run(module, parts, run)
-            run = {}
+            dtypes = [dtype for one, _ in run if (dtype := _dtype(one)) is not None]
+            if dtypes:
+                whole = self._torch.nn.Sequential(*(one for one, _ in run)).eval()
+                parts.append(_wrapper_class()(whole, Sequential(*(one for _, one in run)), dtypes[-1]))
+            else:
+                parts.extend(one for one, _ in run)
+            run = []
             if part is not None:
-                self.swap(part)
-
-    @staticmethod
-    def _swap_run(module: Any, parts: dict[str, Any], run: dict[str, Module]) -> None:
-        """The first of the run computes all of it, and the others pass on what they get."""
-        dtypes = [dtype for name in run if (dtype := _dtype(parts[name])) is not None]
-        if dtypes:
-            whole: Module | None = Sequential(*run.values())
-            for name in run:
-                module._modules[name] = _wrapper_class()(parts[name], whole, dtypes[-1])
-                whole = None
+                parts.append(self.swap(part))
+        if all(one is other for one, other in zip(parts, module._modules.values())):
+            return module
+        return _wrapper_class()(module, self._torch.nn.Sequential(*parts), None)
 
 
 def _dtype(module: Any) -> Any:
@@ -120,11 +123,15 @@ def _wrapper_class() -> Any:
     import torch
 
     class Swapped(torch.nn.Module):
-        def __init__(self, original: Any, converted: Module | None, dtype: Any) -> None:
+        """`replacement` is a module of this package's, or PyTorch's of which parts are."""
+
+        def __init__(self, original: Any, replacement: Any, dtype: Any) -> None:
             super().__init__()
-            self._kept = (original, converted)  # so that the original is no part of this
+            self._kept = (original, replacement)  # so that they are no parts of this
+            if isinstance(replacement, torch.nn.Module):
+                self.parts = replacement
             self._dtype = dtype
-            self.train(original.training)
+            self.training = original.training
 
         @property
         def original(self) -> Any:
@@ -140,8 +147,8 @@ def _wrapper_class() -> Any:
                 return getattr(self.original, name)
 
         def forward(self, *inputs: Any, **options: Any) -> Any:
-            if self._kept[1] is None:
-                return inputs[0]
+            if "parts" in self._modules:
+                return self.parts(*inputs, **options)
             if self.training:
                 raise invalid("a swapped module computes as in eval mode: call eval(), or unswap() to train")
             if torch.is_grad_enabled() and any(isinstance(value, torch.Tensor) and value.requires_grad
@@ -153,6 +160,6 @@ def _wrapper_class() -> Any:
             return result.to(self._dtype)
 
         def extra_repr(self) -> str:
-            return type(self._kept[0]).__name__ if self._kept[1] else "computed by the one before"
+            return type(self.original).__name__
 
     return Swapped

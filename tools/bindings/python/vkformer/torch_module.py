@@ -80,7 +80,7 @@ def stack_options(module: Any, place: str, kind: str, options_of: Callable[[Any,
     nn = torch_module(module).nn
     check(module.layers, below(place, "layers"), nn.ModuleList)
     found = {}
-    for name, layer in module.layers.named_children():
+    for name, layer in module.layers._modules.items():
         of = below(place, f"layers.{name}")
         found[of] = options_of(check(layer, of, getattr(nn, kind)), of)
     if not found:
