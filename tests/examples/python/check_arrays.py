@@ -144,6 +144,7 @@ class Sweep(Numbers):
         rows = [("input", axis) for axis in (0, 1, "more")]
         state = {"weight": weight, "bias": bias}
         self.sweep_inputs(vkformer.linear, {"input": x, **state}, rows)
+        self.sweep_inputs(vkformer.linear, {"input": x, **state, "residual": random(2, 3, 4)})
         self.sweep_state(lambda state: vkformer.Linear(state)(x), state)
         self.sweep_inputs(vkformer.matmul, {"input": x, "other": random(2, 8, 4)}, [("input", 1), ("other", 2)])
         for function in (vkformer.softmax, vkformer.log_softmax, lambda input: vkformer.activate(input, "relu"),
@@ -156,6 +157,8 @@ class Sweep(Numbers):
         state = {"weight": random(8), "bias": 1 + random(8)}
         self.sweep_inputs(lambda **inputs: vkformer.layer_norm(normalized_shape=8, **inputs), {"input": x, **state},
                           rows)
+        self.sweep_inputs(lambda **inputs: vkformer.rms_norm(normalized_shape=8, **inputs), {
+            "input": x, "weight": state["weight"], "residual": random(2, 3, 8)})
         for kind, names in ((vkformer.LayerNorm, ("weight", "bias")), (vkformer.RMSNorm, ("weight",))):
             self.sweep_state(lambda state: kind(state, 8)(x), {name: state[name] for name in names})
         ids = np.array([[1, 2, 3], [0, 1, 3]])
@@ -262,7 +265,8 @@ class Sweep(Numbers):
         swept = {"state_dict", "query", "key", "value", "key_padding_mask", "attn_mask", "src", "src_mask",
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
-                 "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks"}
+                 "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks",
+                 "residual"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
                    vkformer.Plan)
         found = set()

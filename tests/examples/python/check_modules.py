@@ -136,6 +136,9 @@ class Operators(Drawn):
             self.assert_close(vkformer.linear(x, weight, bias), expected)
             self.assert_close(vkformer.linear(x, weight, activation="relu"), np.maximum(expected - bias, 0))
             self.assert_close(vkformer.Linear({"weight": weight, "bias": bias})(x), expected)
+            residual = self.numbers(*leading, n)
+            self.assert_close(vkformer.linear(x, weight, bias, activation="silu", residual=residual),
+                              ACTIVATIONS["silu"](expected) + residual)
 
     def test_weights_are_packed_where_the_device_likes_that(self):
         x, weight, bias = self.numbers(5, 24), self.numbers(40, 24), self.numbers(40)
@@ -189,6 +192,10 @@ class Operators(Drawn):
             expected = wide / np.sqrt((wide**2).mean(axes, keepdims=True) + eps)
             self.assert_close(vkformer.rms_norm(x, shape, weight, eps), expected * weight)
             self.assert_close(vkformer.RMSNorm({}, shape, eps=eps)(x), expected)
+            half = vkformer.Tensor(x / 2)
+            self.assert_close(vkformer.rms_norm(half, shape, weight, eps, residual=half).numpy(), expected * weight)
+            self.assert_close(vkformer.layer_norm(x / 2, shape, eps=eps, residual=x / 2),
+                              vkformer.layer_norm(x, shape, eps=eps))
         x = np.full((1, 4), 1e-4, np.float32)
         self.assert_close(vkformer.rms_norm(x, 4), x / np.sqrt(1e-8 + 2.0**-23), atol=0)
         self.assert_close(vkformer.rms_norm(x, 4, eps=0.0), np.ones((1, 4)), atol=0)

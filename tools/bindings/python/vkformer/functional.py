@@ -35,22 +35,36 @@ def _parameter(value: Any, context: Context) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor(as_parameter(value), context=context)
 
 
-def linear(input: Any, weight: Any, bias: Any = None, *, activation: str = "none") -> Any:
-    """activation(input weight^T + bias): (..., k) by (n, k), and (n). Parameters may be bfloat16, or float16 beside
-    inputs of float32."""
+def _residual(residual: Any, desc: Any, result: Tensor, shape: tuple[int, int]) -> Any:
+    """Fills in what is added, if there is something. What is returned has to outlive the call."""
+    if residual is None:
+        return None
+    added = uploaded(residual, result.context)
+    if added.shape != result.shape:
+        raise invalid(f"residual is {added.shape}, and not {result.shape} as what it is added to")
+    desc.residual = added._c(*shape)[0]
+    return added
+
+
+def linear(input: Any, weight: Any, bias: Any = None, *, activation: str = "none", residual: Any = None) -> Any:
+    """activation(input weight^T + bias) + residual: (..., k) by (n, k), and (n). Parameters may be bfloat16, or float16
+    beside inputs of float32."""
     results, context = Results(input), context_of(input, weight, bias)
     x, matrix = uploaded(input, context), _parameter(weight, context)
     if x.ndim == 0 or matrix.ndim != 2 or x.shape[-1] != matrix.shape[1]:
         raise invalid(f"linear: input is {x.shape} and weight {matrix.shape}, and not (..., k) and (n, k)")
     result = Tensor._new(context, (*x.shape[:-1], matrix.shape[0]), x.dtype)
     desc = ffi.new("vkf_gemm_desc *")
-    desc.a, desc.b = x._c(math.prod(x.shape[:-1]), x.shape[-1])[0], matrix._c()[0]
-    desc.out = result._c(math.prod(x.shape[:-1]), matrix.shape[0])[0]
+    rows = math.prod(x.shape[:-1])
+    desc.a, desc.b, desc.out = x._c(rows, x.shape[-1])[0], matrix._c()[0], result._c(rows, matrix.shape[0])[0]
     desc.transpose_b, desc.alpha, desc.activation = True, 1, activation_of(activation)
-    kept = None if bias is None else _parameter(bias, context)
-    if kept is not None:
-        desc.bias = kept._c()[0]
-    return results.give(_run(context, lib.vkf_gemm, desc, result))
+    kept = [_residual(residual, desc, result, (rows, matrix.shape[0]))]
+    if bias is not None:
+        kept.append(_parameter(bias, context))
+        desc.bias = kept[-1]._c()[0]
+    result = _run(context, lib.vkf_gemm, desc, result)
+    del kept  # until here the descriptor points to it
+    return results.give(result)
 
 
 def matmul(input: Any, other: Any) -> Any:
@@ -105,18 +119,20 @@ def _softmax(name: str, input: Any, dim: int, logarithm: bool) -> Any:
 Shape = Union[int, Sequence[int]]
 
 
-def layer_norm(input: Any, normalized_shape: Shape, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """(x - mean) / sqrt(variance + eps) over the last dimensions, weighted, and with a bias."""
-    return _norm("layer_norm", input, normalized_shape, weight, bias, eps, False)
+def layer_norm(input: Any, normalized_shape: Shape, weight: Any = None, bias: Any = None, eps: float = 1e-5, *,
+               residual: Any = None) -> Any:
+    """(x - mean) / sqrt(variance + eps) over the last dimensions, weighted, and with a bias. x is input + residual."""
+    return _norm("layer_norm", input, normalized_shape, weight, bias, eps, False, residual)
 
 
-def rms_norm(input: Any, normalized_shape: Shape, weight: Any = None, eps: float | None = None) -> Any:
-    """x / sqrt(mean(x^2) + eps), weighted. Without eps it is that of the type, as PyTorch's."""
-    return _norm("rms_norm", input, normalized_shape, weight, None, eps, True)
+def rms_norm(input: Any, normalized_shape: Shape, weight: Any = None, eps: float | None = None, *,
+             residual: Any = None) -> Any:
+    """x / sqrt(mean(x^2) + eps), weighted. Without eps it is that of the type, as PyTorch's. x is input + residual."""
+    return _norm("rms_norm", input, normalized_shape, weight, None, eps, True, residual)
 
 
 def _norm(name: str, input: Any, normalized_shape: Shape, weight: Any, bias: Any, eps: float | None,
-          rms: bool) -> Any:
+          rms: bool, residual: Any) -> Any:
     results, context = Results(input), context_of(input, weight, bias)
     x = uploaded(input, context)
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
@@ -126,13 +142,18 @@ def _norm(name: str, input: Any, normalized_shape: Shape, weight: Any, bias: Any
                       f"{x.shape}, of weight and of bias")
     result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_layer_norm_desc *")
     dim = math.prod(shape)
-    desc.x, desc.out = x._c(x.size // max(dim, 1), dim)[0], result._c(x.size // max(dim, 1), dim)[0]
+    rows = (x.size // max(dim, 1), dim)
+    desc.x, desc.out = x._c(*rows)[0], result._c(*rows)[0]
+    added = _residual(residual, desc, result, rows)
+    desc.residual_order = lib.VKF_RESIDUAL_NONE if added is None else lib.VKF_RESIDUAL_BEFORE
     for member, parameter in zip(("weight", "bias"), parameters):
         if parameter is not None:
             setattr(desc, member, parameter._c(dim)[0])
     desc.eps = float(np.finfo(x.dtype).eps) if eps is None else exactly(eps)
     desc.rms = rms
-    return results.give(_run(context, lib.vkf_layer_norm, desc, result))
+    result = _run(context, lib.vkf_layer_norm, desc, result)
+    del added  # until here the descriptor points to it
+    return results.give(result)
 
 
 def embedding(input: Any, weight: Any, *, scale: float = 1.0) -> Any:
