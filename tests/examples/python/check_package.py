@@ -347,7 +347,7 @@ class Models(Numbers):
         self.assert_close(other.step([9, -1])[0], expected[0])
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "", other.truncate, 1, 20)
         self.assert_error("VKF_ERROR_TOO_LARGE", "", other.prefill, [[5] * 30])
-        self.assert_error("VKF_ERROR_FILE", "no/such", other.load, "no/such")
+        self.assert_error("VKF_ERROR_FILE", "no/such", other.restore, "no/such")
 
         def raises(*_):
             raise ZeroDivisionError("enough")
