@@ -149,7 +149,7 @@ typedef struct vkf_transformer_layer_desc {
     uint32_t dim_feedforward;
     vkf_activation activation; // 0: RELU, as in PyTorch, whose "gelu" is GELU_ERF
     bool norm_first;
-    float layer_norm_eps; // 0: 1e-5, as in PyTorch
+    float layer_norm_eps; // 0: 1e-5, as in PyTorch; or VKF_ZERO
     vkf_attention_weights self;
     vkf_attention_weights cross;
     vkf_feed_forward_weights feed_forward;

@@ -137,7 +137,7 @@ typedef struct vkf_model_config {
     uint32_t num_decoder_layers;
     vkf_activation activation; // 0 in vkf_model_desc.config: RELU, as in PyTorch
     bool norm_first;
-    float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch
+    float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch; or VKF_ZERO
     // For SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
     int32_t pad_id; // -1: there is none; 0 is an id like others, here and below

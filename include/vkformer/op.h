@@ -2,6 +2,8 @@
 //
 // All activations are stored in f32, or all in f16; arithmetic and accumulation are always in f32. An absent optional
 // tensor is {0}. Outputs are tensors that exist already; they may not overlap inputs unless the function says so.
+// Dimensions may be 0, but for softmax and attention: an output without elements is done with at once, and a sum over
+// nothing is 0. A tensor without elements may be without a buffer.
 // Statuses of every function here: INVALID_ARGUMENT (shapes, types), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,
 // UNSUPPORTED, TOO_LARGE, DEVICE_LOST, VULKAN, SHADER.
 #ifndef VKFORMER_OP_H
@@ -13,7 +15,8 @@
 extern "C" {
 #endif
 
-// A factor of exactly 0, for descriptors in which 0 stands for a factor's default. It is told apart by its sign.
+// A float of a descriptor in which 0 stands for a default gets 0 itself by this: a scale, an eps, an alpha. It is a
+// negative zero, which -0.0 writes in any language, and counts as the number 0 in all else.
 #define VKF_ZERO (-0.0f)
 
 typedef enum vkf_activation {
@@ -159,7 +162,9 @@ typedef struct vkf_layer_norm_desc {
     vkf_tensor bias;     // optional, (dim)
     vkf_tensor residual; // with residual_order, the shape of x
     vkf_tensor out;      // the shape of x
-    float eps; // 0: 1e-5, and with rms 2^-23; these are the defaults of torch.nn.LayerNorm, and of RMSNorm for f32
+    // 0: 1e-5, and with rms 2^-23; these are the defaults of torch.nn.LayerNorm, and of RMSNorm for f32. With VKF_ZERO,
+    // as in PyTorch, rows without variance, or with rms of zeros alone, are no numbers.
+    float eps;
     vkf_residual_order residual_order;
     bool rms; // false: LayerNorm
 } vkf_layer_norm_desc;
@@ -233,13 +238,64 @@ typedef struct vkf_activate_desc {
     vkf_tensor x;
     vkf_tensor out;            // the shape and type of x
     vkf_activation activation; // 0: none
-    float
-        alpha; // of LEAKY_RELU the slope below 0, 0 means 0.01; of ELU the factor below 0, 0 means 1; no other has one
+    float alpha; // of LEAKY_RELU the slope below 0, 0: 0.01; of ELU the factor below 0, 0: 1; no other has one
 } vkf_activate_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_activate(vkf_context *context, const vkf_activate_desc *desc);
 
-// out[row] = index of the largest of x[row, :], the lowest one among equals; x is (..., n), and out (...) i32.
-VKF_API VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
+// torch.argmax over the last dimension, and ONNX ArgMax: out[row] = index of the largest of x[row, :], of equals the
+// first or the last. NaN is the largest there is, as in PyTorch, and both zeros are equal.
+typedef struct vkf_argmax_desc {
+    vkf_tensor x;   // (..., n)
+    vkf_tensor out; // (...) i32; (1) for an x of rank 1
+    bool last;      // of equals, select_last_index of ONNX; false: the first
+} vkf_argmax_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_argmax_desc *desc);
+
+#define VKF_MAX_CONCAT 64
+
+// torch.cat, ONNX Concat: the inputs side by side along one dimension. Exact.
+typedef struct vkf_concat_desc {
+    const vkf_tensor *inputs; // input_count of them, of one type, which differ in size along `dim` alone
+    uint32_t input_count;     // 1 to VKF_MAX_CONCAT
+    int32_t dim;              // below 0 it counts from the end: -1 is the last
+    vkf_tensor out;           // of their type
+} vkf_concat_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_concat(vkf_context *context, const vkf_concat_desc *desc);
+
+// torch.gather along one dimension, ONNX GatherElements: out[.., i, ..] = x[.., index[.., i, ..], ..]. With an index
+// that has a size but 1 along `dim` alone it is torch.index_select and ONNX Gather. Indices below 0 count from the end;
+// where one is outside of x there is 0. Exact.
+typedef struct vkf_gather_desc {
+    vkf_tensor x;
+    vkf_tensor index; // i32, of x's rank; every size is that of out or 1, for which all of out take the same
+    vkf_tensor out;   // of x's type, and of its sizes but along `dim`
+    int32_t dim;      // below 0 it counts from the end: -1 is the last
+} vkf_gather_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gather(vkf_context *context, const vkf_gather_desc *desc);
+
+typedef enum vkf_reduction {
+    VKF_REDUCTION_NONE = 0, // the new element takes the place of the old one
+    VKF_REDUCTION_ADD,
+    VKF_REDUCTION_MULTIPLY,
+    VKF_REDUCTION_MAX, // NaN if one of the two is
+    VKF_REDUCTION_MIN, // likewise
+    VKF_REDUCTION_COUNT
+} vkf_reduction;
+
+// torch.Tensor.scatter and scatter_reduce along one dimension, ONNX ScatterElements: out is x but for
+// out[.., index[.., i, ..], ..] = source[.., i, ..]. With an index of size 1 in other dimensions whole rows go to where
+// they belong, as into a cache of keys (ONNX TensorScatter): source (B, H, T, D), index (B, 1, T, 1), dim 2. Indices
+// below 0 count from the end; what belongs outside of out is left out.
+// Of elements for one place that are not reduced one stays, whichever; those that are come in their order along `dim`.
+typedef struct vkf_scatter_desc {
+    vkf_tensor x;      // may be out itself
+    vkf_tensor index;  // i32, of x's rank; every size is that of source or 1, for which all of source take the same
+    vkf_tensor source; // of x's type, and of its sizes but along `dim`
+    vkf_tensor out;    // of x's type and shape
+    int32_t dim;       // below 0 it counts from the end: -1 is the last
+    vkf_reduction reduction;
+} vkf_scatter_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scatter(vkf_context *context, const vkf_scatter_desc *desc);
 
 // out = x, converting between f32 and f16 where the types differ. Shapes have equal element counts.
 VKF_API VKF_MUST_CHECK vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);

@@ -134,8 +134,9 @@ VKF_API bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count);
 // are out of range.
 VKF_API bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes);
 
-// Creates a buffer just large enough for the shape and fills in *out_tensor, whose buffer the caller then owns. A
-// tensor in blocks lies in panels, any other in rows. `name` may be NULL. Statuses: as vkf_buffer_create().
+// Creates a buffer just large enough for the shape, or for one element or block where a dimension is 0, and fills in
+// *out_tensor, whose buffer the caller then owns. A tensor in blocks lies in panels, any other in rows. `name` may be
+// NULL. Statuses: as vkf_buffer_create().
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank,
                                                     const uint32_t *shape, const char *name, vkf_tensor *out_tensor);
 // Destroys the tensor's buffer and clears the view.

@@ -22,7 +22,7 @@ WRITE(i32, VKF_ARGMAX_BINDING_OUT, out)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 
-shared uvec2 partial[LOCAL_SIZE]; // (key, index)
+shared uvec2 partial[LOCAL_SIZE]; // (key, index), or all bits of the index turned where the highest is wanted
 
 void main()
 {
@@ -30,16 +30,17 @@ void main()
     if (row >= p.rows)
         return;
     uint lane = gl_LocalInvocationID.x;
+    uint turn = p.last != 0 ? 0xffffffffu : 0u;
     uvec2 best = NOTHING;
     for (uint first = lane; first < p.cols; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             // A column past the end repeats the last one, which changes nothing.
             uint col = min(first + i * gl_WorkGroupSize.x, p.cols - 1);
-            best = better(best, uvec2(order_key(x_load(row * p.cols + col)), col));
+            best = better(best, uvec2(order_key(x_load(row * p.cols + col)), col ^ turn));
         }
     }
     partial[lane] = best;
     WORKGROUP_REDUCE(partial, better)
     if (lane == 0)
-        out_store(row * p.out_stride + p.out_first, int(partial[0].y));
+        out_store(row * p.out_stride + p.out_first, int(partial[0].y ^ turn));
 }

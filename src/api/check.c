@@ -2,7 +2,6 @@
 #include "api/check.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,13 +42,13 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its dtype is unknown";
     else if (!vkf_tensor_count(tensor, &count) || count > UINT64_MAX / 8)
         why = "its shape overflows";
-    else if (count == 0)
+    else if (count == 0 && !check->empty)
         why = "a dimension is 0";
     else if ((why = why_no_blocks(tensor)) != NULL)
         ;
     else if (!vkf_tensor_bytes(tensor, &bytes))
         why = "its layout is unknown, or is for matrices alone";
-    else if (!tensor->buffer && !check->buffers_optional)
+    else if (!tensor->buffer && !check->buffers_optional && count > 0)
         why = "it has no buffer";
     else if (tensor->buffer && !vkf__buffer_is_alive(&check->context->memory, tensor->buffer))
         why = "its buffer is of another context, or was destroyed";
@@ -158,11 +157,6 @@ vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, co
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the output overlaps tensor %s", check->function,
                      in_name);
-}
-
-float vkf__factor_or(float given, float otherwise)
-{
-    return given != 0.0f ? given : signbit(given) ? 0.0f : otherwise;
 }
 
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b)

@@ -12,6 +12,7 @@ typedef struct vkf__checker {
     const vkf__host *host; // of the context
     const char *function;
     bool buffers_optional; // for planning, where only shapes count
+    bool empty;            // a dimension may be 0, and a tensor of no elements is without a buffer if it likes
     vkf_context *context;
 } vkf__checker;
 
@@ -24,7 +25,7 @@ VKF_MUST_CHECK vkf_status vkf__take_context_desc(const char *function, const vkf
                                                  vkf_context_desc *out_full);
 
 // A tensor in rows that must be there: it has a living buffer of the context and fits it, its rank is 1 to 4, no
-// dimension is 0, and its offset is a multiple of the element size.
+// dimension is 0 where the checker does not let that pass, and its offset is a multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The same, with an exact shape (rank dimensions) and dtype.
@@ -52,9 +53,6 @@ VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_
 // the terminating zero, which is written, too. out_text may be NULL, to ask for the bytes. Status TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__give_text(const vkf__host *host, const char *function, const char *text,
                                          size_t size_bytes, size_t *inout_bytes, char *out_text);
-
-// What a factor of a descriptor stands for: VKF_ZERO for 0, and 0 for its default.
-float vkf__factor_or(float given, float otherwise);
 
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b);
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b);

@@ -129,7 +129,8 @@ vkf_status vkf_attention_plan_sized(vkf_context *context, const vkf_attention_de
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_attention_plan", vkf_attention_desc, desc, desc_bytes);
-    const vkf__checker check = {&context->host, "vkf_attention_plan", true, context};
+    const vkf__checker check = {
+        .host = &context->host, .function = "vkf_attention_plan", .buffers_optional = true, .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe(&check, desc, &layer));
     return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);

@@ -108,7 +108,7 @@ static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, function, vkf_transformer_layer_desc, desc, desc_bytes);
-    const vkf__checker check = {&context->host, function, false, context};
+    const vkf__checker check = {.host = &context->host, .function = function, .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
     return vkf__layer_create(context, &layer, out_layer);
@@ -123,7 +123,8 @@ static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_d
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, function, vkf_transformer_layer_desc, desc, desc_bytes);
-    const vkf__checker check = {&context->host, function, true, context};
+    const vkf__checker check = {
+        .host = &context->host, .function = function, .buffers_optional = true, .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
     return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);
@@ -162,7 +163,7 @@ vkf_status vkf_feed_forward_create_sized(vkf_context *context, const vkf_feed_fo
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_feed_forward_create", vkf_feed_forward_desc, desc, desc_bytes);
-    const vkf__checker check = {&context->host, "vkf_feed_forward_create", false, context};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_feed_forward_create", .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
     return vkf__layer_create(context, &layer, out_layer);
@@ -177,7 +178,8 @@ vkf_status vkf_feed_forward_plan_sized(vkf_context *context, const vkf_feed_forw
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_feed_forward_plan", vkf_feed_forward_desc, desc, desc_bytes);
-    const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true, context};
+    const vkf__checker check = {
+        .host = &context->host, .function = "vkf_feed_forward_plan", .buffers_optional = true, .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
     return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);

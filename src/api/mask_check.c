@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/float_or.h"
 #include "vk/buffer.h"
 
 uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
@@ -99,7 +100,7 @@ vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *
         .key_kind = members->key_kind,
         .cols = target->k_len,
         .soft_cap = members->soft_cap,
-        .scale = vkf__factor_or(members->scale, default_scale),
+        .scale = vkf__float_or(members->scale, default_scale),
         .fully_masked = members->fully_masked,
     };
     if (members->causal >= VKF_CAUSAL_COUNT || members->fully_masked >= VKF_FULLY_MASKED_COUNT)

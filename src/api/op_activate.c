@@ -1,11 +1,10 @@
 // Public entry point of activations as a single operator.
 #include <math.h>
 
-#include "api/check.h"
+#include "api/op_check.h"
 #include "base/sized.h"
 #include "op/activation.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 static vkf_status check_activate(const vkf__checker *check, const vkf_activate_desc *desc)
 {
@@ -28,20 +27,18 @@ vkf_status vkf_activate_sized(vkf_context *context, const vkf_activate_desc *des
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_activate", vkf_activate_desc, desc, desc_bytes);
-    uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_activate", .context = context};
+    uint32_t count = 0;
+    const vkf__checker check = vkf__operator_checker(context, "vkf_activate");
     VKF_RETURN_IF_ERROR(check_activate(&check, desc));
-    (void)vkf_tensor_count(&desc->x, &count);
-    if (count > UINT32_MAX)
-        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 elements", check.function);
+    VKF_RETURN_IF_ERROR(vkf__check_elements(&check, &desc->x, &count));
     const vkf__activation_args args = {
         .label = "activate",
         .x = vkf__span_of(&desc->x),
         .out = vkf__span_of(&desc->out),
         .rows = 1,
-        .dim = (uint32_t)count,
+        .dim = count,
         .activation = desc->activation,
         .alpha = desc->alpha,
     };
-    return vkf__run_once(context, "activate", vkf__operator(VKF_OP_ACTIVATION)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "activate", vkf__operator(VKF_OP_ACTIVATION)->emit, &args);
 }

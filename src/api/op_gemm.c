@@ -1,6 +1,7 @@
 // Public entry points of matrix products as a single operator, and of the packing of weights for them.
-#include "api/check.h"
+#include "api/op_check.h"
 #include "base/elements.h"
+#include "base/float_or.h"
 #include "base/sized.h"
 #include "op/activation_flag.h"
 #include "op/copy.h"
@@ -137,6 +138,25 @@ static vkf_status emit_addends(vkf__work *work, const vkf_gemm_desc *desc, float
     return VKF_OK;
 }
 
+// Where k is 0, the product of a column with a row, both of zeros, stands for the sum over nothing, so that the kernel
+// does with it what it does with any.
+static vkf_status make_empty_sum(vkf__work *work, const vkf_gemm_desc *desc, vkf__gemm_args *gemm)
+{
+    vkf__span zeros = {0};
+    const uint32_t longest = gemm->m > gemm->n ? gemm->m : gemm->n;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, longest, &zeros));
+    VKF_RETURN_IF_ERROR(vkf__emit_zeros(work, "empty_sum", &zeros, 1, 1, longest));
+    gemm->a = gemm->b = zeros;
+    gemm->a.dtype = desc->a.dtype;
+    gemm->b.dtype = bias_type(desc);
+    gemm->k = gemm->lda = gemm->ldb = 1;
+    gemm->a_outer = gemm->b_outer = 0;
+    gemm->transpose_a = false;
+    gemm->transpose_b = true;
+    gemm->alpha = 1.0f;
+    return VKF_OK;
+}
+
 static vkf_status emit_gemm(vkf__work *work, const void *args)
 {
     const gemm_job *job = args;
@@ -160,10 +180,12 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
         .d_outer = s->m * s->n,
         .transpose_a = desc->transpose_a,
         .transpose_b = desc->transpose_b,
-        .alpha = vkf__factor_or(desc->alpha, 1),
+        .alpha = vkf__float_or(desc->alpha, 1),
         .activation = desc->activation,
     };
     VKF_RETURN_IF_ERROR(emit_addends(work, desc, &gemm.beta, &gemm.add_after));
+    if (s->k == 0)
+        VKF_RETURN_IF_ERROR(make_empty_sum(work, desc, &gemm));
     return vkf__emit_gemm(work, &gemm);
 }
 
@@ -212,8 +234,8 @@ vkf_status vkf_gemm_sized(vkf_context *context, const vkf_gemm_desc *desc, size_
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_gemm", vkf_gemm_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = "vkf_gemm", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_gemm");
     gemm_job job = {.desc = desc};
     VKF_RETURN_IF_ERROR(check_gemm(&check, desc, &job.shape));
-    return vkf__run_once(context, "gemm", emit_gemm, &job);
+    return vkf__run_operator(&check, &desc->out, "gemm", emit_gemm, &job);
 }

@@ -1,9 +1,9 @@
 // Public entry point of layer norm as a single operator.
-#include "api/check.h"
+#include "api/op_check.h"
+#include "base/float_or.h"
 #include "base/sized.h"
 #include "op/layer_norm.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 static vkf_status check_layer_norm(const vkf__checker *check, const vkf_layer_norm_desc *desc, uint32_t dim)
 {
@@ -32,14 +32,12 @@ vkf_status vkf_layer_norm_sized(vkf_context *context, const vkf_layer_norm_desc 
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_layer_norm", vkf_layer_norm_desc, desc, desc_bytes);
-    uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_layer_norm", .context = context};
+    uint32_t rows = 0;
+    const vkf__checker check = vkf__operator_checker(context, "vkf_layer_norm");
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
     uint32_t dim = desc->x.shape[desc->x.rank - 1];
     VKF_RETURN_IF_ERROR(check_layer_norm(&check, desc, dim));
-    (void)vkf_tensor_count(&desc->x, &count);
-    if (count / dim > UINT32_MAX)
-        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 rows", check.function);
+    VKF_RETURN_IF_ERROR(vkf__check_rows(&check, &desc->x, &rows));
     vkf__layer_norm_args args = {
         .label = "layer_norm",
         .x = vkf__span_of(&desc->x),
@@ -47,14 +45,12 @@ vkf_status vkf_layer_norm_sized(vkf_context *context, const vkf_layer_norm_desc 
         .weight = vkf__span_of(&desc->weight),
         .bias = vkf__span_of(&desc->bias),
         .residual_order = desc->residual_order,
-        .rows = (uint32_t)(count / dim),
+        .rows = rows,
         .dim = dim,
-        .eps = desc->eps != 0.0f ? desc->eps
-               : desc->rms       ? VKF_RMS_NORM_EPS
-                                 : VKF_LAYER_NORM_EPS,
+        .eps = vkf__float_or(desc->eps, desc->rms ? VKF_RMS_NORM_EPS : VKF_LAYER_NORM_EPS),
         .rms = desc->rms,
     };
     if (desc->residual_order != VKF_RESIDUAL_NONE)
         args.residual = vkf__span_of(&desc->residual);
-    return vkf__run_once(context, "layer_norm", vkf__operator(VKF_OP_LAYER_NORM)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "layer_norm", vkf__operator(VKF_OP_LAYER_NORM)->emit, &args);
 }

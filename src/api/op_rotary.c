@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "api/check.h"
+#include "api/op_check.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 // The dimensions of x in either order.
 typedef struct rotary_shape {
@@ -74,17 +73,17 @@ static vkf_status check_rotary(const vkf__checker *check, const vkf_rotary_desc 
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: the table turns %u elements of heads of %u; it must be an even number up to that",
                          check->function, table->shape[1], s.head_dim);
+    if (vkf__is_empty(table) && !vkf__is_empty(x))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the table is empty, and x is not",
+                         check->function);
     VKF_RETURN_IF_ERROR(check_positions(check, desc, &s));
     if (!vkf__same_tensor(&desc->out, x))
         VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, x, "x"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, table, "table"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->positions, "positions"));
-    uint64_t count = 0;
-    (void)vkf_tensor_count(x, &count);
-    if (count > UINT32_MAX)
-        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 elements", check->function);
+    uint32_t count = 0;
     *out_shape = s;
-    return VKF_OK;
+    return vkf__check_elements(check, x, &count);
 }
 
 // Heads that lie apart are entries of the batch, each with a single head.
@@ -133,8 +132,8 @@ vkf_status vkf_rotary_sized(vkf_context *context, const vkf_rotary_desc *desc, s
         return status;
     rotary_shape shape = {0};
     VKF_TAKE_SIZED(&context->host, "vkf_rotary", vkf_rotary_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = "vkf_rotary", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_rotary");
     VKF_RETURN_IF_ERROR(check_rotary(&check, desc, &shape));
     const vkf__rotary_args args = args_of(desc, &shape);
-    return vkf__run_once(context, "rotary", vkf__operator(VKF_OP_ROTARY)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "rotary", vkf__operator(VKF_OP_ROTARY)->emit, &args);
 }

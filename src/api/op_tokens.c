@@ -1,11 +1,11 @@
 // Public entry points of operators on tokens and scores: embedding, argmax, additive attention.
-#include "api/check.h"
+#include "api/op_check.h"
+#include "base/float_or.h"
 #include "base/sized.h"
 #include "op/additive.h"
 #include "op/argmax.h"
 #include "op/embed.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *desc)
 {
@@ -13,6 +13,9 @@ static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *d
     VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->table, "table"));
     if (desc->table.rank != 2)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: table must be of rank 2", check->function);
+    if (desc->table.shape[0] == 0 && !vkf__is_empty(&desc->ids))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: there are ids, and the table has no rows",
+                         check->function);
     const uint32_t out_shape[] = {desc->ids.shape[0], desc->ids.shape[1], desc->table.shape[1]};
     VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->out, "out"));
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, 3, out_shape));
@@ -35,7 +38,7 @@ vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, siz
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_embed", vkf_embed_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = "vkf_embed", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_embed");
     VKF_RETURN_IF_ERROR(check_embed(&check, desc));
     const vkf__embed_args args = {
         .label = "embed",
@@ -49,39 +52,48 @@ vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, siz
         .vocab = desc->table.shape[0],
         .ids_stride = desc->ids.shape[1],
         .first_position = desc->first_position,
-        .scale = vkf__factor_or(desc->scale, 1),
+        .scale = vkf__float_or(desc->scale, 1.0f),
     };
-    return vkf__run_once(context, "embed", vkf__operator(VKF_OP_EMBED)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "embed", vkf__operator(VKF_OP_EMBED)->emit, &args);
 }
 
-vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
+static vkf_status check_argmax(const vkf__checker *check, const vkf_argmax_desc *desc, uint32_t *out_rows)
 {
-    if (!context || !x || !out)
-        return vkf__null_argument(__func__);
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
-    uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_argmax", .context = context};
-    VKF_RETURN_IF_ERROR(vkf__check_float(&check, x, "x"));
+    const vkf_tensor *x = &desc->x;
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, x, "x"));
     // A vector x gives a single index.
     const uint32_t one = 1;
-    uint32_t cols = x->shape[x->rank - 1];
-    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,
                                          x->rank > 1 ? x->shape : &one));
-    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, out, x, "x"));
-    (void)vkf_tensor_count(x, &count);
-    if (count / cols > UINT32_MAX)
-        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 rows", check.function);
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_rows(check, x, out_rows));
+    if (*out_rows > 0 && x->shape[x->rank - 1] == 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: the rows of x are empty, and nothing of them is the largest", check->function);
+    return VKF_OK;
+}
+
+vkf_status vkf_argmax_sized(vkf_context *context, const vkf_argmax_desc *desc, size_t desc_bytes)
+{
+    if (!context || !desc)
+        return vkf__null_argument(__func__);
+    vkf_status status = vkf__context_enter(context, "vkf_argmax");
+    if (status != VKF_OK)
+        return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_argmax", vkf_argmax_desc, desc, desc_bytes);
+    uint32_t rows = 0;
+    const vkf__checker check = vkf__operator_checker(context, "vkf_argmax");
+    VKF_RETURN_IF_ERROR(check_argmax(&check, desc, &rows));
     const vkf__argmax_args args = {
         .label = "argmax",
-        .x = vkf__span_of(x),
-        .out = vkf__span_of(out),
-        .rows = (uint32_t)(count / cols),
-        .cols = cols,
+        .x = vkf__span_of(&desc->x),
+        .out = vkf__span_of(&desc->out),
+        .rows = rows,
+        .cols = desc->x.shape[desc->x.rank - 1],
         .out_stride = 1,
+        .last = desc->last,
     };
-    return vkf__run_once(context, "argmax", vkf__operator(VKF_OP_ARGMAX)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "argmax", vkf__operator(VKF_OP_ARGMAX)->emit, &args);
 }
 
 vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_scores_desc *desc, size_t desc_bytes)
@@ -93,7 +105,7 @@ vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_sc
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_additive_scores", vkf_additive_scores_desc, desc, desc_bytes);
     const vkf_tensor *q = &desc->query, *k = &desc->key;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_additive_scores");
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, q, "query"));
     if (q->rank != 3)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: query must be of rank 3", check.function);
@@ -116,5 +128,5 @@ vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_sc
         .k_len = k->shape[1],
         .dim = q->shape[2],
     };
-    return vkf__run_once(context, "additive_scores", vkf__operator(VKF_OP_ADDITIVE_SCORES)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "additive_scores", vkf__operator(VKF_OP_ADDITIVE_SCORES)->emit, &args);
 }

@@ -109,7 +109,7 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
                          vkf_dtype_name(dtype));
     if (!vkf_tensor_bytes(&tensor, &size))
         return vkf__fail(&context->host, VKF_ERROR_TOO_LARGE, "vkf_tensor_create: the shape overflows");
-    status = vkf_buffer_create(context, size, name, &tensor.buffer);
+    status = vkf_buffer_create(context, size > 0 ? size : vkf_dtype_block_bytes(dtype), name, &tensor.buffer);
     if (status == VKF_OK)
         *out_tensor = tensor;
     return status;

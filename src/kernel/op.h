@@ -21,6 +21,7 @@
     X(TOP, top)                                 \
     X(REORDER, reorder)                         \
     X(COPY, copy)                               \
+    X(INDEX, index)                             \
     X(HEAD_MEAN, head_mean)                     \
     X(POOL, pool)                               \
     X(ROTARY, rotary)                           \

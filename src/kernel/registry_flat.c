@@ -9,6 +9,7 @@
 #include "shared/gate.h"
 #include "shared/gemm_reduce.h"
 #include "shared/head_mean.h"
+#include "shared/index.h"
 #include "shared/pack.h"
 #include "shared/permute.h"
 #include "shared/quantize_rows.h"
@@ -82,6 +83,7 @@ static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] =
 static const char *const permute_constants[VKF_PERMUTE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const additive_constants[VKF_ADDITIVE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const copy_constants[VKF_COPY_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const index_constants[VKF_INDEX_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(INDEX, MODE)};
 static const char *const pack_constants[VKF_PACK_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const reorder_constants[VKF_REORDER_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_SIZE};
@@ -127,6 +129,11 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
     {                                                                                                      \
         .name = NAME_1("pack", x), TYPES_1(x), .op = VKF_OP_PACK, .needs = STORAGE(x), .operand_count = 2, \
         FLAT(vkf_pack_params), CONSTANTS(pack_constants)                                                   \
+    }
+#define INDEX(x)                                                                                             \
+    {                                                                                                        \
+        .name = NAME_1("index", x), TYPES_1(x), .op = VKF_OP_INDEX, .needs = STORAGE(x), .operand_count = 3, \
+        FLAT(vkf_index_params), CONSTANTS(index_constants)                                                   \
     }
 #define HEAD_MEAN(x)                                                                                                 \
     {                                                                                                                \
@@ -193,6 +200,9 @@ static const vkf__kernel rows[] = {
     COPY(bf16p, f32),
     COPY(f16, f16),
     COPY(f16p, f16p),
+    INDEX(f32),
+    INDEX(f16),
+    INDEX(f16p),
     HEAD_MEAN(f32),
 };
 

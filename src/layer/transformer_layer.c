@@ -1,6 +1,7 @@
 // Emits encoder and decoder layers: their blocks, in the order of pre-norm, post-norm and parallel layers.
 #include "layer/transformer_layer.h"
 
+#include "base/float_or.h"
 #include "layer/projection.h"
 #include "op/layer_norm.h"
 
@@ -34,7 +35,7 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
     return (vkf__transformer_block){
         .d_model = desc->d_model,
         .norm_first = desc->norm_first,
-        .layer_norm_eps = desc->layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : desc->layer_norm_eps,
+        .layer_norm_eps = vkf__float_or(desc->layer_norm_eps, VKF_LAYER_NORM_EPS),
         .dtype = desc->dtype,
         .self = attention_of(desc, &desc->self, &desc->self_mask),
         .cross = attention_of(desc, &desc->cross, &desc->cross_mask),

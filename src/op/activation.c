@@ -1,6 +1,7 @@
 // The emitter of activations, and their operator's row.
 #include "op/activation.h"
 
+#include "base/float_or.h"
 #include "op/activation_value.h"
 #include "op/cases.h"
 #include "op/execution.h"
@@ -14,7 +15,7 @@ vkf_status vkf__emit_activation(vkf__work *work, const vkf__activation_args *arg
         [VKF_ACTIVATION_SPEC_ACTIVATION] = vkf__activation_flag(args->activation),
     };
     struct vkf_activation_params params = {
-        .alpha = args->alpha != 0.0f ? args->alpha : vkf__activation_alpha(args->activation),
+        .alpha = vkf__float_or(args->alpha, vkf__activation_alpha(args->activation)),
     };
     const vkf__flat_args flat = {
         .label = args->label,

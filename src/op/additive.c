@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "op/cases.h"
+#include "op/copy.h"
 #include "op/execution.h"
 #include "op/flat.h"
 #include "op/operators.h"
@@ -11,6 +12,8 @@
 
 vkf_status vkf__emit_additive(vkf__work *work, const vkf__additive_args *args)
 {
+    if (args->dim == 0) // whose sums are over nothing
+        return vkf__emit_zeros(work, args->label, &args->out, args->batch, args->q_len, args->k_len);
     struct vkf_additive_params params = {.q_len = args->q_len, .k_len = args->k_len, .dim = args->dim};
     const vkf__flat_args flat = {
         .label = args->label,

@@ -19,6 +19,7 @@ vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
         .cols = args->cols,
         .out_stride = args->out_stride,
         .out_first = args->out_first,
+        .last = args->last,
     };
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -55,9 +56,11 @@ static vkf_status reference(const vkf__execution *e)
     for (uint64_t row = 0; row < p->rows; row++) {
         double best = vkf__load(e, VKF_ARGMAX_BINDING_X, row * p->cols);
         uint32_t at = 0;
-        for (uint32_t i = 1; i < p->cols && !isnan(best); i++) {
+        for (uint32_t i = 1; i < p->cols && (p->last || !isnan(best)); i++) {
             const double x = vkf__load(e, VKF_ARGMAX_BINDING_X, row * p->cols + i);
-            if (isnan(x) || x > best) {
+            if (isnan(best) && !isnan(x))
+                continue;
+            if (isnan(x) || x > best || (p->last && x == best)) {
                 best = x;
                 at = i;
             }
@@ -76,17 +79,18 @@ static vkf_status cases_of(vkf__cases *c, uint32_t edge)
         .cols = vkf__case_size(c, edge, 3000),
         .out_stride = 1 + vkf__case_pick(c, 1, 3),
         .out_first = vkf__case_pick(c, 1, 3),
+        .last = vkf__case_flip(c, edge % 2 == 0),
     };
     args.x = vkf__case_floats(c, type, (uint64_t)args.rows * args.cols);
     args.out = vkf__case_ints(c, -9, 0, (uint64_t)args.rows * args.out_stride + args.out_first);
-    // In one row the largest comes last. In another all are equal, and the first is wanted.
+    // In one row the largest comes last. In another all are equal, and the first or the last is wanted.
     uint8_t *x = vkf__case_bytes(c, &args.x);
     const uint64_t size = vkf_dtype_size(type);
     vkf__element_set(type, x + (args.cols - 1) * size, 9);
     for (uint64_t i = 0; i < args.cols; i++)
         vkf__element_set(type, x + ((uint64_t)(args.rows - 1) * args.cols + i) * size, -1.25);
     vkf__case_extremes(c, &args.x);
-    return vkf__case_run(c, &args, 0, "(%u, %u)", args.rows, args.cols);
+    return vkf__case_run(c, &args, 0, "(%u, %u)%s", args.rows, args.cols, args.last ? ", the last" : "");
 }
 
 static vkf_status cases(vkf__cases *c)

@@ -10,6 +10,7 @@ typedef struct vkf__argmax_args {
     vkf__span out; // i32
     uint32_t rows, cols;
     uint32_t out_stride, out_first;
+    bool last; // of equals; false: the first
 } vkf__argmax_args;
 VKF_MUST_CHECK vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args);
 

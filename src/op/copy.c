@@ -35,6 +35,22 @@ vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args)
     return vkf__emit_flat(work, &flat);
 }
 
+vkf_status vkf__emit_zeros(vkf__work *work, const char *label, const vkf__span *out, uint32_t outer, uint32_t rows,
+                           uint32_t cols)
+{
+    const vkf__copy_args zeros = {
+        .label = label,
+        .x = *out, // which is not read
+        .out = *out,
+        .outer = outer,
+        .rows = rows,
+        .cols = cols,
+        .out_outer = rows * cols,
+        .out_row = cols,
+    };
+    return vkf__emit_copy(work, &zeros);
+}
+
 vkf_status vkf__emit_head_mean(vkf__work *work, const vkf__head_mean_args *args)
 {
     struct vkf_head_mean_params params = {.heads = args->heads, .plane = args->plane};

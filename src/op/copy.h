@@ -15,6 +15,9 @@ typedef struct vkf__copy_args {
     float alpha, beta;
 } vkf__copy_args;
 VKF_MUST_CHECK vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args);
+// Fills (outer, rows, cols) with zeros.
+VKF_MUST_CHECK vkf_status vkf__emit_zeros(vkf__work *work, const char *label, const vkf__span *out, uint32_t outer,
+                                          uint32_t rows, uint32_t cols);
 
 typedef struct vkf__head_mean_args {
     const char *label;

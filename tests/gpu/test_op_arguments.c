@@ -445,7 +445,8 @@ static vkf_status call_merge(vkf_context *context, const void *desc)
 
 static vkf_status call_argmax(vkf_context *context, const void *desc)
 {
-    return vkf_argmax(context, &((const pair *)desc)->x, &((const pair *)desc)->out);
+    const vkf_argmax_desc argmax = {.x = ((const pair *)desc)->x, .out = ((const pair *)desc)->out};
+    return vkf_argmax(context, &argmax);
 }
 
 static vkf_status call_copy(vkf_context *context, const void *desc)
@@ -470,7 +471,7 @@ static void test_heads_and_argmax_refuse_wrong_tensors(void **state)
     refuse_pair(ops, "vkf_argmax", call_argmax, x, vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(2, 3, 4)));
     assert_int_equal(vkf_split_heads(ops->gpu.context, NULL, &x->tensor), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_merge_heads(ops->gpu.context, &x->tensor, NULL), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_argmax(ops->gpu.context, NULL, &x->tensor), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_argmax(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
 // A copy between shapes of equal counts is none of the flaws: (5, 7, 1) instead of (5, 7).
@@ -645,6 +646,101 @@ static void test_activate_refuses_what_is_wrong(void **state)
     assert_int_equal(vkf_activate(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
+static vkf_status call_concat(vkf_context *context, const void *desc)
+{
+    return vkf_concat(context, desc);
+}
+
+static vkf_status call_gather(vkf_context *context, const void *desc)
+{
+    return vkf_gather(context, desc);
+}
+
+static vkf_status call_scatter(vkf_context *context, const void *desc)
+{
+    return vkf_scatter(context, desc);
+}
+
+static const vkf_test_plant CONCAT_PLANTS[] = {
+    VKF_PLANT(vkf_concat_desc, inputs, 0),
+    VKF_PLANT(vkf_concat_desc, input_count, 0),
+    VKF_PLANT(vkf_concat_desc, input_count, 1), // out has the columns of two
+    VKF_PLANT(vkf_concat_desc, input_count, VKF_MAX_CONCAT + 1),
+    VKF_PLANT(vkf_concat_desc, dim, 2),
+    VKF_PLANT(vkf_concat_desc, dim, (uint32_t)-3),
+    VKF_PLANT(vkf_concat_desc, dim, 0),
+};
+
+static void test_concat_refuses_what_is_wrong(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, 7));
+    vkf_tensor inputs[] = {vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 2))->tensor,
+                           vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 5))->tensor};
+    const vkf_concat_desc correct = {.inputs = inputs, .input_count = 2, .dim = 1, .out = out->tensor};
+    vkf_concat_desc desc = correct;
+    const operator_under_test op = {
+        "vkf_concat", call_concat, &desc, {&inputs[0], &inputs[1], &desc.out}, {"inputs[0]", "inputs[1]", "out"}, out};
+    refuse_flaws(ops, &op);
+    refuse_plants(ops, &op, &correct, sizeof correct, CONCAT_PLANTS, COUNT_OF(CONCAT_PLANTS));
+    assert_int_equal(vkf_concat(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant GATHER_PLANTS[] = {
+    VKF_PLANT(vkf_gather_desc, dim, 3),
+    VKF_PLANT(vkf_gather_desc, dim, (uint32_t)-4),
+    VKF_PLANT(vkf_gather_desc, dim, 0), // out has fewer rows than x
+    VKF_PLANT(vkf_gather_desc, out.dtype, VKF_DTYPE_F16),
+    VKF_PLANT(vkf_gather_desc, index.shape[1], 3), // neither 1 nor 2
+};
+
+static void test_gather_refuses_what_is_wrong(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const int32_t ids[12] = {0, 1, 2, 3, 4, -1};
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, 2, 2));
+    const vkf_gather_desc correct = {.x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 5, 2))->tensor,
+                                     .index = vkf_test_ids(ops, ids, SHAPE(3, 2, 2))->tensor,
+                                     .out = out->tensor,
+                                     .dim = 1};
+    vkf_gather_desc desc = correct;
+    const operator_under_test op = {"vkf_gather",          call_gather, &desc, {&desc.x, &desc.index, &desc.out},
+                                    {"x", "index", "out"}, out};
+    refuse_flaws(ops, &op);
+    refuse_plants(ops, &op, &correct, sizeof correct, GATHER_PLANTS, COUNT_OF(GATHER_PLANTS));
+    assert_int_equal(vkf_gather(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant SCATTER_PLANTS[] = {
+    VKF_PLANT(vkf_scatter_desc, dim, (uint32_t)-3),
+    VKF_PLANT(vkf_scatter_desc, dim, 0), // source has other columns than out
+    VKF_PLANT(vkf_scatter_desc, source.dtype, VKF_DTYPE_F16),
+    VKF_PLANT(vkf_scatter_desc, index.shape[0], 2),
+    VKF_PLANT(vkf_scatter_desc, reduction, VKF_REDUCTION_COUNT),
+};
+
+static void test_scatter_refuses_what_is_wrong(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const int32_t ids[6] = {0, 1, 2, 3, 4, -1};
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, 5));
+    const vkf_scatter_desc correct = {.x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 5))->tensor,
+                                      .index = vkf_test_ids(ops, ids, SHAPE(3, 2))->tensor,
+                                      .source = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 2))->tensor,
+                                      .out = out->tensor,
+                                      .dim = -1};
+    vkf_scatter_desc desc = correct;
+    const operator_under_test op = {"vkf_scatter",
+                                    call_scatter,
+                                    &desc,
+                                    {&desc.x, &desc.index, &desc.source, &desc.out},
+                                    {"x", "index", "source", "out"},
+                                    out};
+    refuse_flaws(ops, &op);
+    refuse_plants(ops, &op, &correct, sizeof correct, SCATTER_PLANTS, COUNT_OF(SCATTER_PLANTS));
+    assert_int_equal(vkf_scatter(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,6 +759,9 @@ int main(void)
         VKF_OPS_TEST(test_activate_refuses_what_is_wrong),
         VKF_OPS_TEST(test_rotary_refuses_wrong_tensors),
         VKF_OPS_TEST(test_rotary_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_concat_refuses_what_is_wrong),
+        VKF_OPS_TEST(test_gather_refuses_what_is_wrong),
+        VKF_OPS_TEST(test_scatter_refuses_what_is_wrong),
     };
     return cmocka_run_group_tests_name("op_arguments", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

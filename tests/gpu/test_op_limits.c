@@ -145,11 +145,12 @@ static void run_flat(vkf_test_ops *ops, const vkf_test_operand *x, vkf_test_oper
                                            .out = norm->tensor,
                                            .eps = 1e-5f,
                                            .residual_order = VKF_RESIDUAL_AFTER};
+    const vkf_argmax_desc argmax_desc = {.x = x->tensor, .out = indices->tensor};
     vkf_test_assert_ok(ops, vkf_split_heads(context, &x->tensor, &permuted->tensor), "vkf_split_heads");
     vkf_test_assert_ok(ops, vkf_copy(context, &x->tensor, &copied->tensor), "vkf_copy");
     vkf_test_assert_ok(ops, vkf_softmax(context, &softmax_desc), "vkf_softmax");
     vkf_test_assert_ok(ops, vkf_layer_norm(context, &norm_desc), "vkf_layer_norm");
-    vkf_test_assert_ok(ops, vkf_argmax(context, &x->tensor, &indices->tensor), "vkf_argmax");
+    vkf_test_assert_ok(ops, vkf_argmax(context, &argmax_desc), "vkf_argmax");
 }
 
 // 2 * 17 * 17 rows of 9, shaped so that the permuted tensor has the same shape.

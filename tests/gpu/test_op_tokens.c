@@ -16,11 +16,23 @@ static void test_embed_f32_table_to_f16_is_refused(void **state)
     vkf_test_assert_untouched(ops, out);
 }
 
-static void run_argmax(vkf_test_ops *ops, vkf_test_operand *x, const int32_t *expected, const char *what)
+// With `last`, x is turned over, so that the last of equals stands where the first was.
+static void run_argmax(vkf_test_ops *ops, vkf_test_operand *x, const int32_t *places, bool last, const char *what)
 {
     const uint32_t rows = x->tensor.shape[0], cols = x->tensor.shape[1];
+    int32_t expected[256];
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(rows));
-    vkf_test_assert_ok(ops, vkf_argmax(ops->gpu.context, &x->tensor, &out->tensor), what);
+    const vkf_argmax_desc desc = {x->tensor, out->tensor, last};
+    for (uint32_t i = 0; i < rows; i++) {
+        expected[i] = last ? (int32_t)cols - 1 - places[i] : places[i];
+        for (uint32_t col = 0; last && col < cols / 2; col++) {
+            float *row = x->values + (size_t)i * cols, left = row[col];
+            row[col] = row[cols - 1 - col];
+            row[cols - 1 - col] = left;
+        }
+    }
+    vkf_test_upload(ops, x);
+    vkf_test_assert_ok(ops, vkf_argmax(ops->gpu.context, &desc), what);
     vkf_test_download(ops, out);
     for (uint32_t i = 0; i < rows; i++) {
         if (out->ids[i] != expected[i])
@@ -41,8 +53,7 @@ static void test_argmax_finds_every_place(void **state)
         x->values[i * COLS + i] = -0.5f;
         places[i] = (int32_t)i;
     }
-    vkf_test_upload(ops, x);
-    run_argmax(ops, x, places, "every place");
+    run_argmax(ops, x, places, false, "every place");
 }
 
 // Ties, zeros of both signs, NaN of both signs first and last, infinities, subnormals, and nothing but the lowest.
@@ -64,8 +75,9 @@ static void test_argmax_special_values(void **state)
     };
     static const int32_t largest[COUNT_OF(rows)] = {1, 0, 0, 1, 0, 2, 0, 2, 2, 2, 4};
     for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++)
-        run_argmax(ops, vkf_test_values(ops, (vkf_dtype)dtype, rows[0], SHAPE(COUNT_OF(rows), 5)), largest,
-                   "special values");
+        for (int last = 0; last < 2; last++)
+            run_argmax(ops, vkf_test_values(ops, (vkf_dtype)dtype, rows[0], SHAPE(COUNT_OF(rows), 5)), largest, last,
+                       last ? "special values, the last" : "special values");
 }
 
 static void test_argmax_ranks(void **state)
@@ -77,11 +89,12 @@ static void test_argmax_ranks(void **state)
         const uint32_t one = 1, rows = (uint32_t)(x->count / 7);
         vkf_test_operand *out =
             vkf_test_output(ops, VKF_DTYPE_I32, rank > 1 ? rank - 1 : 1, rank > 1 ? shape + (4 - rank) : &one);
+        const vkf_argmax_desc desc = {.x = x->tensor, .out = out->tensor};
         int32_t expected[24] = {0};
         for (size_t i = 0; i < x->count; i++)
             if (x->values[i] > x->values[i / 7 * 7 + (size_t)expected[i / 7]])
                 expected[i / 7] = (int32_t)(i % 7);
-        vkf_test_assert_ok(ops, vkf_argmax(ops->gpu.context, &x->tensor, &out->tensor), "vkf_argmax");
+        vkf_test_assert_ok(ops, vkf_argmax(ops->gpu.context, &desc), "vkf_argmax");
         vkf_test_download(ops, out);
         assert_int_equal(out->count, rows);
         assert_memory_equal(out->ids, expected, rows * sizeof expected[0]);

@@ -30,16 +30,17 @@ static void run_zeros(vkf_test_gpu *gpu, const sample_weights *weights, float ep
 static void test_layer_norm_eps_of_0_is_pytorchs(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    float by_default[3 * SAMPLE_DIM], given[3 * SAMPLE_DIM], other[3 * SAMPLE_DIM];
+    float by_default[3 * SAMPLE_DIM], given[3 * SAMPLE_DIM], other[3 * SAMPLE_DIM], zero[3 * SAMPLE_DIM];
     sample_weights weights;
     sample_weights_create(gpu, &weights);
     run_zeros(gpu, &weights, 0, by_default);
     run_zeros(gpu, &weights, 1e-5f, given);
     run_zeros(gpu, &weights, 1, other);
+    run_zeros(gpu, &weights, VKF_ZERO, zero);
     assert_memory_equal(by_default, given, sizeof given);
     assert_true(memcmp(by_default, other, sizeof other) != 0);
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
-        assert_true(by_default[i] == by_default[i]); // no NaN
+        assert_true(by_default[i] == by_default[i] && zero[i] != zero[i]); // only without eps NaN
     sample_weights_destroy(&weights);
 }
 

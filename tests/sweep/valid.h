@@ -87,15 +87,15 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
 // clang-format off
 #define VALID_STRUCTS(X) \
     X(vkf_tensor) X(vkf_gemm_desc) X(vkf_softmax_desc) X(vkf_sdpa_desc) X(vkf_layer_norm_desc) X(vkf_embed_desc) \
-    X(vkf_additive_scores_desc) X(vkf_measure_fma_desc) X(vkf_attention_desc) X(vkf_feed_forward_desc) \
-    X(vkf_rotary_desc) X(vkf_transformer_layer_desc) X(vkf_layer_sizes) X(vkf_wrapped_buffer_desc) \
-    X(vkf_imported_memory) X(vkf_layer_submit_desc) X(vkf_session_submit_desc) X(vkf_context_desc) X(vkf_model_desc) \
-    X(vkf_session_desc) X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) X(vkf_greedy_args) \
-    X(vkf_generate_args) X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list) X(vkf_generator_desc) \
-    X(vkf_generator_args) X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_text) \
-    X(vkf_encode_options) X(vkf_tune_problem) X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) \
-    X(vkf_trainer_desc) X(vkf_train_batch) X(vkf_inspection_desc) X(vkf_quantize_desc) X(vkf_draw_weights_desc) \
-    X(vkf_activate_desc)
+    X(vkf_additive_scores_desc) X(vkf_activate_desc) X(vkf_argmax_desc) X(vkf_concat_desc) X(vkf_gather_desc) \
+    X(vkf_scatter_desc) X(vkf_measure_fma_desc) X(vkf_attention_desc) X(vkf_feed_forward_desc) X(vkf_rotary_desc) \
+    X(vkf_transformer_layer_desc) X(vkf_layer_sizes) X(vkf_wrapped_buffer_desc) X(vkf_imported_memory) \
+    X(vkf_layer_submit_desc) X(vkf_session_submit_desc) X(vkf_context_desc) X(vkf_model_desc) X(vkf_session_desc) \
+    X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) X(vkf_greedy_args) X(vkf_generate_args) \
+    X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list) X(vkf_generator_desc) X(vkf_generator_args) \
+    X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_text) X(vkf_encode_options) \
+    X(vkf_tune_problem) X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) \
+    X(vkf_train_batch) X(vkf_inspection_desc) X(vkf_quantize_desc) X(vkf_draw_weights_desc)
 // clang-format on
 #define VALID_STRUCT(type) type valid_##type(const char *function, const char *parameter);
 VALID_STRUCTS(VALID_STRUCT)

@@ -32,8 +32,6 @@ vkf_tensor valid_vkf_tensor(const char *function, const char *parameter)
     bool result = strcmp(parameter, "out") == 0;
     if (is(function, "_heads"))
         return result ? out(1, 2, 2, 4) : in(1, 2, 2, 4);
-    if (is(function, "vkf_argmax"))
-        return result ? view(valid.out, VKF_DTYPE_I32, 2, 0, 0, 0) : in(2, 8, 0, 0);
     if (is(function, "vkf_pack_weight") || is(function, "vkf_quantize_weight"))
         return in(32, 32, 0, 0);
     return result ? out(64, 0, 0, 0) : in(64, 0, 0, 0);
@@ -125,6 +123,41 @@ vkf_rotary_desc valid_vkf_rotary_desc(const char *function, const char *paramete
                              .out = out(BATCH, HEADS, LEN, 8),
                              .table = in(LEN, 8, 0, 0),
                              .positions = view(valid.in, VKF_DTYPE_I32, BATCH, LEN, 0, 0)};
+}
+
+vkf_argmax_desc valid_vkf_argmax_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_argmax_desc){.x = in(2, 8, 0, 0), .out = view(valid.out, VKF_DTYPE_I32, 2, 0, 0, 0)};
+}
+
+vkf_concat_desc valid_vkf_concat_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    vkf_tensor *inputs = valid_memory();
+    inputs[0] = in(2, 3, 0, 0);
+    inputs[1] = in(2, 5, 0, 0);
+    return (vkf_concat_desc){.inputs = inputs, .input_count = 2, .dim = 1, .out = out(2, 8, 0, 0)};
+}
+
+vkf_gather_desc valid_vkf_gather_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_gather_desc){
+        .x = in(4, 8, 0, 0), .index = view(valid.in, VKF_DTYPE_I32, 2, 1, 0, 0), .out = out(2, 8, 0, 0)};
+}
+
+vkf_scatter_desc valid_vkf_scatter_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_scatter_desc){.x = in(4, 8, 0, 0),
+                              .index = view(valid.in, VKF_DTYPE_I32, 2, 1, 0, 0),
+                              .source = in(2, 8, 0, 0),
+                              .out = out(4, 8, 0, 0)};
 }
 
 vkf_measure_fma_desc valid_vkf_measure_fma_desc(const char *function, const char *parameter)

@@ -59,6 +59,17 @@ class Runner:
         self.context._log.check(getattr(lib, "vkf_" + name)(self.context._handle, given._c(), out._c()))
         return out.numpy()
 
+    def concat(self, arrays, dim, out_shape):
+        given = [self.tensor(array) for array in arrays]
+        inputs = ffi.new("vkf_tensor[]", len(given))
+        for i, tensor in enumerate(given):
+            ffi.memmove(ffi.addressof(inputs, i), tensor._c(), ffi.sizeof("vkf_tensor"))
+        return self.call("concat", out_shape, arrays[0].dtype, {},
+                         {"inputs": inputs, "input_count": len(given), "dim": dim})
+
+    def activate(self, x, activation, alpha=0.0):
+        return self.call("activate", x.shape, x.dtype, {"x": x}, {"activation": activation, "alpha": alpha})
+
     def split_heads(self, x):
         b, l, h, d = x.shape
         return self.move("split_heads", x, (b, h, l, d), x.dtype)

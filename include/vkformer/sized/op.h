@@ -55,11 +55,39 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, c
     return vkf_additive_scores_sized(context, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_argmax_sized(vkf_context *context, const vkf_argmax_desc *desc,
+                                                   size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_argmax_desc *desc)
+{
+    return vkf_argmax_sized(context, desc, sizeof *desc);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_activate_sized(vkf_context *context, const vkf_activate_desc *desc,
                                                      size_t desc_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_activate(vkf_context *context, const vkf_activate_desc *desc)
 {
     return vkf_activate_sized(context, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_concat_sized(vkf_context *context, const vkf_concat_desc *desc,
+                                                   size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_concat(vkf_context *context, const vkf_concat_desc *desc)
+{
+    return vkf_concat_sized(context, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_gather_sized(vkf_context *context, const vkf_gather_desc *desc,
+                                                   size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gather(vkf_context *context, const vkf_gather_desc *desc)
+{
+    return vkf_gather_sized(context, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_scatter_sized(vkf_context *context, const vkf_scatter_desc *desc,
+                                                    size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scatter(vkf_context *context, const vkf_scatter_desc *desc)
+{
+    return vkf_scatter_sized(context, desc, sizeof *desc);
 }
 
 #ifdef __cplusplus

@@ -171,7 +171,7 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
 vkf_status vkf__session_complete(const vkf_model *model, const vkf_session_desc *desc, const char *function,
                                  vkf_session_desc *out_full)
 {
-    const vkf__checker check = {&model->context->host, function, false, model->context};
+    const vkf__checker check = {.host = &model->context->host, .function = function, .context = model->context};
     *out_full = complete(model, desc);
     return check_desc(&check, model, out_full);
 }

@@ -75,7 +75,7 @@ static vkf_status read_numbers(const vkf__host *host, const char *path, const js
     };
     for (size_t i = 0; i < sizeof bools / sizeof bools[0]; i++)
         VKF_RETURN_IF_ERROR(vkf__json_bool(host, path, root, bools[i].key, bools[i].value));
-    return vkf__json_f32(host, path, root, "layer_norm_eps", &config->layer_norm_eps);
+    return vkf__read_eps(host, path, root, "layer_norm_eps", config);
 }
 
 // The project's own format, model_type "vkformer-seq2seq".

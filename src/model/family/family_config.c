@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_or.h"
 #include "io/json_file.h"
 #include "model/family/family.h"
 #include "model/family/generation_config.h"
@@ -123,6 +124,14 @@ static vkf_status read_number(const reader *r, const number *n)
     return vkf__json_u32(r->host, r->path, r->root, n->key, 1, n->max, n->value);
 }
 
+vkf_status vkf__read_eps(const vkf__host *host, const char *path, const json_t *root, const char *key,
+                         vkf_model_config *config)
+{
+    VKF_RETURN_IF_ERROR(vkf__json_f32(host, path, root, key, &config->layer_norm_eps));
+    config->layer_norm_eps = vkf__float_or(config->layer_norm_eps, VKF_ZERO);
+    return VKF_OK;
+}
+
 static vkf_status read_numbers(const reader *r, vkf_model_config *config)
 {
     const vkf__family *family = r->family;
@@ -147,7 +156,7 @@ static vkf_status read_numbers(const reader *r, vkf_model_config *config)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         VKF_RETURN_IF_ERROR(read_number(r, &numbers[i]));
     if (eps && (json_object_get(r->root, eps) || config->layer_norm_eps == 0.0f))
-        VKF_RETURN_IF_ERROR(vkf__json_f32(r->host, r->path, r->root, eps, &config->layer_norm_eps));
+        VKF_RETURN_IF_ERROR(vkf__read_eps(r->host, r->path, r->root, eps, config));
     return VKF_OK;
 }
 

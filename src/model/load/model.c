@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/float_or.h"
 #include "base/hash.h"
 #include "io/source_file.h"
 #include "kernel/memory_plan.h"
@@ -110,7 +111,7 @@ static vkf_status open_source(vkf_context *context, const opening *o, vkf__model
         VKF_RETURN_IF_ERROR(open_directory(context, o, s));
     } else {
         s->config = *desc->config;
-        s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
+        s->config.layer_norm_eps = vkf__float_or(s->config.layer_norm_eps, VKF_LAYER_NORM_EPS);
         if (s->config.activation == VKF_ACTIVATION_DEFAULT)
             s->config.activation = VKF_ACTIVATION_RELU;
         VKF_RETURN_IF_ERROR(vkf__config_check(host, &s->config, "vkf_model_load"));

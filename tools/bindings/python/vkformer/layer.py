@@ -282,8 +282,8 @@ def check_keys(sizes: tuple[int, int, int], what: str) -> None:
 
 
 def exactly(value: float) -> float:
-    """Of a number for which 0 means a default in C: what is less than all that it is added to or times is 0 itself."""
-    return value if value else 1e-45
+    """Of a number for which 0 means a default in C: VKF_ZERO is 0 itself."""
+    return value or -0.0
 
 
 def fully_masked_of(name: str) -> int:

@@ -12,6 +12,7 @@ pub const VKF_MAX_MEMORY_HEAPS: u32 = 16;
 pub const VKF_MAX_RANK: u32 = 4;
 pub const VKF_ZERO: f64 = -0.0;
 pub const VKF_ROTARY_MAX_SECTIONS: u32 = 4;
+pub const VKF_MAX_CONCAT: u32 = 64;
 pub const VKF_MAX_PORTS: u32 = 16;
 pub const VKF_MAX_FRAMES_IN_FLIGHT: u32 = 16;
 pub const VKF_MAX_EMBEDDING_MODULES: u32 = 8;
@@ -1225,8 +1226,95 @@ impl Default for vkf_activate_desc {
         }
     }
 }
-extern "C" {
-    pub fn vkf_argmax(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_argmax_desc {
+    pub x: vkf_tensor,
+    pub out: vkf_tensor,
+    pub last: bool,
+}
+impl Default for vkf_argmax_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_concat_desc {
+    pub inputs: *const vkf_tensor,
+    pub input_count: u32,
+    pub dim: i32,
+    pub out: vkf_tensor,
+}
+impl Default for vkf_concat_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_gather_desc {
+    pub x: vkf_tensor,
+    pub index: vkf_tensor,
+    pub out: vkf_tensor,
+    pub dim: i32,
+}
+impl Default for vkf_gather_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_NONE: vkf_reduction = vkf_reduction(0);
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_ADD: vkf_reduction = vkf_reduction(1);
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_MULTIPLY: vkf_reduction = vkf_reduction(2);
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_MAX: vkf_reduction = vkf_reduction(3);
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_MIN: vkf_reduction = vkf_reduction(4);
+}
+impl vkf_reduction {
+    pub const VKF_REDUCTION_COUNT: vkf_reduction = vkf_reduction(5);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_reduction(pub ::std::os::raw::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_scatter_desc {
+    pub x: vkf_tensor,
+    pub index: vkf_tensor,
+    pub source: vkf_tensor,
+    pub out: vkf_tensor,
+    pub dim: i32,
+    pub reduction: vkf_reduction,
+}
+impl Default for vkf_scatter_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
 }
 extern "C" {
     pub fn vkf_copy(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
@@ -1266,11 +1354,24 @@ extern "C" {
     ) -> vkf_status;
 }
 extern "C" {
+    pub fn vkf_argmax_sized(context: *mut vkf_context, desc: *const vkf_argmax_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
     pub fn vkf_activate_sized(
         context: *mut vkf_context,
         desc: *const vkf_activate_desc,
         desc_bytes: usize,
     ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_concat_sized(context: *mut vkf_context, desc: *const vkf_concat_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_gather_sized(context: *mut vkf_context, desc: *const vkf_gather_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_scatter_sized(context: *mut vkf_context, desc: *const vkf_scatter_desc, desc_bytes: usize)
+        -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -4636,8 +4737,24 @@ pub unsafe fn vkf_additive_scores(context: *mut vkf_context, desc: *const vkf_ad
     vkf_additive_scores_sized(context, desc, ::std::mem::size_of::<vkf_additive_scores_desc>())
 }
 #[inline]
+pub unsafe fn vkf_argmax(context: *mut vkf_context, desc: *const vkf_argmax_desc) -> vkf_status {
+    vkf_argmax_sized(context, desc, ::std::mem::size_of::<vkf_argmax_desc>())
+}
+#[inline]
 pub unsafe fn vkf_activate(context: *mut vkf_context, desc: *const vkf_activate_desc) -> vkf_status {
     vkf_activate_sized(context, desc, ::std::mem::size_of::<vkf_activate_desc>())
+}
+#[inline]
+pub unsafe fn vkf_concat(context: *mut vkf_context, desc: *const vkf_concat_desc) -> vkf_status {
+    vkf_concat_sized(context, desc, ::std::mem::size_of::<vkf_concat_desc>())
+}
+#[inline]
+pub unsafe fn vkf_gather(context: *mut vkf_context, desc: *const vkf_gather_desc) -> vkf_status {
+    vkf_gather_sized(context, desc, ::std::mem::size_of::<vkf_gather_desc>())
+}
+#[inline]
+pub unsafe fn vkf_scatter(context: *mut vkf_context, desc: *const vkf_scatter_desc) -> vkf_status {
+    vkf_scatter_sized(context, desc, ::std::mem::size_of::<vkf_scatter_desc>())
 }
 #[inline]
 pub unsafe fn vkf_device_description_create(

@@ -1,0 +1,13 @@
+// Floats of descriptors in which 0 stands for a default.
+#ifndef VKF_BASE_FLOAT_OR_H
+#define VKF_BASE_FLOAT_OR_H
+
+#include <math.h>
+
+// `given`, or `otherwise` where that is 0. VKF_ZERO, a negative zero, is as good as any other number.
+static inline float vkf__float_or(float given, float otherwise)
+{
+    return given != 0.0f || signbit(given) ? given : otherwise;
+}
+
+#endif
