@@ -72,6 +72,39 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_pack_weight(vkf_context *context, const vk
 VKF_API VKF_MUST_CHECK vkf_status vkf_quantize_weight(vkf_context *context, const vkf_tensor *weight, vkf_dtype dtype,
                                                       const char *name, vkf_tensor *out_quantized);
 
+// Numbers to bytes, by a scale and a zero for all or for each entry of a dimension (ONNX's QuantizeLinear, PyTorch's
+// quantize_per_tensor and quantize_per_channel): out = round(x / scale) + zero, ties to even, within the range of out's
+// type. A NaN gives the zero. And back (DequantizeLinear): out = (x - zero) * scale.
+typedef struct vkf_quantize_linear_desc {
+    vkf_tensor x;     // f32; back: i8, u8 or i32
+    vkf_tensor scale; // f32: (1), or (x.shape[axis])
+    vkf_tensor zero;  // optional, the same shape, of the type of out; back: of x. Absent: 0
+    vkf_tensor out;   // the shape of x, i8 or u8; back: f32
+    uint32_t axis;    // where scale has more than one element
+} vkf_quantize_linear_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_quantize_linear(vkf_context *context, const vkf_quantize_linear_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_dequantize_linear(vkf_context *context, const vkf_quantize_linear_desc *desc);
+
+// Matrix products of bytes (ONNX's MatMulInteger and QLinearMatMul): the sum over l of (a[i, l] - a_zero[i]) *
+// (b[l, j] - b_zero[j]). An out of i32 has the sums, which are exact. An out of f32 has each of them times
+// (a_scale[i] * b_scale[j]), in f32. An out of bytes has that as vkf_quantize_linear() makes it of out_scale and
+// out_zero. By integer dot products where the device has fast ones.
+// Status TOO_LARGE where a sum might not fit 32 bits: where k times the largest magnitudes of a - a_zero and b - b_zero
+// is 2^31 or more. These are 255, and 128 of i8 without a zero, so that a k of up to 33,025 is always taken.
+typedef struct vkf_gemm_int8_desc {
+    vkf_tensor a;         // (batch, m, k) i8 or u8; rank 2 means batch = 1
+    vkf_tensor b;         // (batch, k, n), or (batch, n, k) with transpose_b; i8 or u8; rank 2: shared by all entries
+    vkf_tensor a_zero;    // optional, of a's type: (1), or (m) for each row; absent: 0
+    vkf_tensor b_zero;    // optional, of b's type: (1), or (n) for each column; absent: 0
+    vkf_tensor a_scale;   // optional, f32: (1) or (m); absent: 1. None of the scales goes with an out of i32
+    vkf_tensor b_scale;   // optional, f32: (1) or (n); absent: 1
+    vkf_tensor out_scale; // f32 (1), for an out of bytes alone
+    vkf_tensor out_zero;  // optional, of out's type, (1), for an out of bytes alone; absent: 0
+    vkf_tensor out;       // (batch, m, n): i32, f32, i8 or u8
+    bool transpose_b;
+} vkf_gemm_int8_desc;
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gemm_int8(vkf_context *context, const vkf_gemm_int8_desc *desc);
+
 typedef enum vkf_mask_kind {
     VKF_MASK_NONE = 0,
     VKF_MASK_BOOL_EXCLUDE, // true = not attended: nn.MultiheadAttention

@@ -21,6 +21,8 @@ typedef enum vkf_dtype {
     VKF_DTYPE_Q8 = 5, // scale * q: 32 signed bytes q, as in GGUF's Q8_0
     VKF_DTYPE_Q4 = 6, // scale * (q - zero): 16 bytes, element 2j in the lower and 2j + 1 in the upper nibble of byte j.
                       // The zero is the scale's lowest four bits, which count as 0 in the scale
+    VKF_DTYPE_I8 = 7, // bytes with and without a sign, for vkf_gemm_int8() and vkf_quantize_linear()
+    VKF_DTYPE_U8 = 8,
     VKF_DTYPE_COUNT
 } vkf_dtype;
 

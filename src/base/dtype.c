@@ -18,6 +18,8 @@ static const dtype_row dtype_rows[VKF_DTYPE_COUNT] = {
     [VKF_DTYPE_BF16] = {"bf16", 1, 2},
     [VKF_DTYPE_Q8] = {"q8", VKF_BLOCK, VKF_Q8_BLOCK_BYTES},
     [VKF_DTYPE_Q4] = {"q4", VKF_BLOCK, VKF_Q4_BLOCK_BYTES},
+    [VKF_DTYPE_I8] = {"i8", 1, 1},
+    [VKF_DTYPE_U8] = {"u8", 1, 1},
 };
 
 // The enumeration's own type may be signed; a negative value is no dtype either.

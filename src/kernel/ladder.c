@@ -28,7 +28,7 @@
     FACT(HALF_SUMS, "where matrices multiply faster with sums in 16 bits")                                  \
     FACT(BUSY_CORES, "where a tile of " TEXT(TENSOR_TILE) " x " TEXT(TENSOR_TILE) " is left for each core") \
     FACT(FAST_HALVES, "where halves outrun floats")                                                         \
-    FACT(DOTS_PAY, "where integer dot products make up for rounding")                                       \
+    FACT(DOTS_PAY, "where integer dot products make up for rounding, if any")                               \
     FACT(SHORT_ROWS, "for rows that a subgroup reads in few steps")                                         \
     FACT(MANY_PARTS, "for " TEXT(MANY_PARTS_LEAST) " parts or more")                                        \
     FACT(LONG_FEW_ROWS, "for rows as long as a vocabulary that leave cores idle")
@@ -141,6 +141,9 @@ static const vkf__ladder_step sample[] = {
 static const vkf__ladder_step rows[] = {
     {VKF_RUNG_SUBGROUP, SOFTWARE}, {VKF_RUNG_SUBGROUP, SHORT_ROWS}, {VKF_RUNG_PLAIN, 0}, {VKF_RUNG_SUBGROUP, 0}};
 
+static const vkf__ladder_step gemm_int8[] = {
+    {VKF_RUNG_INTEGER_DOTS, DOTS_PAY}, {VKF_RUNG_PLAIN, 0}, {VKF_RUNG_INTEGER_DOTS, 0}};
+
 static const vkf__ladder_step others[] = {{VKF_RUNG_PLAIN, 0}};
 
 #define LADDER(list)      \
@@ -155,6 +158,7 @@ const vkf__ladder_step *vkf__ladder_of(vkf__op op, uint32_t *out_count)
         uint32_t count;
     } ladders[VKF_OP_COUNT] = {
         [VKF_OP_GEMM] = LADDER(gemm),
+        [VKF_OP_GEMM_INT8] = LADDER(gemm_int8),
         [VKF_OP_ATTENTION] = LADDER(attention),
         [VKF_OP_ATTENTION_REDUCE] = LADDER(attention_reduce),
         [VKF_OP_ATTENTION_TRAIN] = LADDER(attention_training),
@@ -195,7 +199,9 @@ static bool is_long_and_few(const vkf__traits *traits, const vkf__problem *probl
 uint32_t vkf__ladder_facts(const vkf__caps *caps, vkf__op op, const vkf_dtype *types, const vkf__problem *problem)
 {
     const vkf__traits *traits = &caps->traits;
-    const bool dots = op == VKF_OP_GEMM && vkf__integer_dot_pays(traits, types[1], problem->m, problem->k);
+    const bool dots = op == VKF_OP_GEMM_INT8
+                          ? traits->integer_dot_units
+                          : op == VKF_OP_GEMM && vkf__integer_dot_pays(traits, types[1], problem->m, problem->k);
     return (traits->processor ? SOFTWARE : GPU) | (traits->folds_uniform_loads ? FOLDS : 0) |
            (problem->m > 1 ? SEVERAL_ROWS : 0) | (problem->m <= FEW_ROWS_MOST ? FEW_ROWS : MANY_ROWS) |
            (problem->m <= VKF_ATTENTION_DECODE_MAX_ROWS ? FEW_QUERIES : 0) |

@@ -35,6 +35,8 @@
     X(ATTENTION_GRAD_PAIR, attention_grad_pair) \
     X(ATTENTION_GRAD_PACK, attention_grad_pack) \
     X(GEMM_REDUCE, gemm_reduce)                 \
+    X(GEMM_INT8, gemm_int8)                     \
+    X(QUANTIZE_LINEAR, quantize_linear)         \
     X(CROSS_ENTROPY, cross_entropy)             \
     X(TOTAL, total)                             \
     X(CLIP, clip)                               \

@@ -60,6 +60,7 @@ typedef enum vkf__matrix_type {
     RUNG(MATRIX_ELEMENTS, "matrices by element")                                                  \
     RUNG(HALVES, "halves")             /* products and sums of short runs in f16 */               \
     RUNG(ROUNDED_ROWS, "rounded rows") /* integer dot products of rows it rounds */               \
+    RUNG(INTEGER_DOTS, "integer dots") /* the same of bytes as they are */                        \
     RUNG(SUBGROUP, "subgroup")         /* a subgroup adds up a row */                             \
     RUNG(FEW_ROWS, "few rows")                                                                    \
     RUNG(BLOCKS, "blocks")                       /* weights in blocks straight from memory */     \

@@ -12,6 +12,7 @@
 #include "shared/index.h"
 #include "shared/pack.h"
 #include "shared/permute.h"
+#include "shared/quantize_linear.h"
 #include "shared/quantize_rows.h"
 #include "shared/reorder.h"
 
@@ -80,6 +81,9 @@ static const char *const gate_constants[VKF_GATE_SPEC_COUNT] = {LOCAL_SIZE, CONS
 static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {
     LOCAL_SIZE, CONSTANT(QUANTIZE_ROWS, EVEN_ODD), CONSTANT(QUANTIZE_ROWS, NORM), CONSTANT(QUANTIZE_ROWS, GATE),
     CONSTANT(QUANTIZE_ROWS, ACTIVATION)};
+static const char *const quantize_linear_constants[VKF_QUANTIZE_LINEAR_SPEC_COUNT] = {
+    LOCAL_SIZE, CONSTANT(QUANTIZE_LINEAR, X), CONSTANT(QUANTIZE_LINEAR, OUT), CONSTANT(QUANTIZE_LINEAR, ZERO),
+    CONSTANT(QUANTIZE_LINEAR, HAS_SCALE)};
 static const char *const permute_constants[VKF_PERMUTE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const additive_constants[VKF_ADDITIVE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const copy_constants[VKF_COPY_SPEC_COUNT] = {LOCAL_SIZE};
@@ -159,6 +163,14 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
         .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                         \
     }
 
+// Types are constants of one module.
+#define QUANTIZE_LINEAR(x, out)                                                                      \
+    {                                                                                                \
+        .name = NAME_2("quantize_linear", x, out), TYPES_2(x, out), .module = "quantize_linear.f32", \
+        .op = VKF_OP_QUANTIZE_LINEAR, .operand_count = 4, FLAT(vkf_quantize_linear_params),          \
+        CONSTANTS(quantize_linear_constants)                                                         \
+    }
+
 static const vkf__kernel rows[] = {
     GEMM_REDUCE(f32, f32),
     GEMM_REDUCE(f16, f32),
@@ -204,6 +216,13 @@ static const vkf__kernel rows[] = {
     INDEX(f16),
     INDEX(f16p),
     HEAD_MEAN(f32),
+    QUANTIZE_LINEAR(f32, i8),
+    QUANTIZE_LINEAR(f32, u8),
+    QUANTIZE_LINEAR(i8, f32),
+    QUANTIZE_LINEAR(u8, f32),
+    QUANTIZE_LINEAR(i32, f32),
+    QUANTIZE_LINEAR(i8, i32),
+    QUANTIZE_LINEAR(u8, i32),
 };
 
 const vkf__family vkf__flat_family = {rows, COUNT(rows)};

@@ -2,6 +2,7 @@
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "shared/blocks.h"
+#include "shared/gemm_int8.h"
 
 const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS};
 const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS,
@@ -114,6 +115,43 @@ static bool gemm_half_blocks_valid(const vkf__config *config)
         .offers = VKF_FORM_SPLIT, .valid = gemm_half_blocks_valid                                                \
     }
 
+// Of bytes, with a sign or without: that is a constant, and so is the output's type.
+static const char *const gemm_int8_constants[VKF_GEMM_INT8_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(GEMM_INT8, TILE),
+    CONSTANT(GEMM_INT8, FLOAT),
+    CONSTANT(GEMM_INT8, TRANSPOSE_B),
+    CONSTANT(GEMM_INT8, A_UNSIGNED),
+    CONSTANT(GEMM_INT8, B_UNSIGNED),
+    CONSTANT(GEMM_INT8, A_ZERO),
+    CONSTANT(GEMM_INT8, B_ZERO),
+    CONSTANT(GEMM_INT8, A_SCALE),
+    CONSTANT(GEMM_INT8, B_SCALE),
+};
+
+static const vkf__config gemm_int8_configs[] = {
+    {.name = "64x64", .local_size = 256, .tile.gemm = {.m = 64, .n = 64}, .min_m = 33},
+    {.name = "32x32", .local_size = 64, .tile.gemm = {.m = 32, .n = 32}},
+};
+
+static uint32_t gemm_int8_shared_bytes(const vkf__config *config)
+{
+    return 4 * 2 * 8 * (config->tile.gemm.m + 1);
+}
+
+static bool gemm_int8_valid(const vkf__config *config)
+{
+    const uint32_t side = config->tile.gemm.m / VKF_GEMM_INT8_EACH;
+    return config->tile.gemm.m % VKF_GEMM_INT8_EACH == 0 && config->tile.gemm.n == config->tile.gemm.m &&
+           config->local_size == side * side;
+}
+
+#define GEMM_INT8(shader, a, d, needs_, rung_)                                                                         \
+    {                                                                                                                  \
+        .name = NAME_2(shader, a, d), .module = shader ".i32", TYPES_2(a, d), .op = VKF_OP_GEMM_INT8, .needs = needs_, \
+        .operand_count = 4, PARAMS(vkf_gemm_int8_params), CONSTANTS(gemm_int8_constants), .tile_count = 1,             \
+        CONFIGS(gemm_int8_configs), .shared_bytes = gemm_int8_shared_bytes, .valid = gemm_int8_valid, .rung = rung_    \
+    }
 static const vkf__kernel rows[] = {
     // Weights in elements.
     GEMM(f32, f32, f32),
@@ -138,6 +176,10 @@ static const vkf__kernel rows[] = {
     GEMM_HALF_BLOCKS(f32, q4, f32),
     GEMM_HALF_BLOCKS(f16, q4, f32),
     GEMM_HALF_BLOCKS(f16, q4, f16),
+    GEMM_INT8("gemm_int8_dot", i8, i32, VKF_NEEDS_INTEGER_DOT, VKF_RUNG_INTEGER_DOTS),
+    GEMM_INT8("gemm_int8_dot", i8, f32, VKF_NEEDS_INTEGER_DOT, VKF_RUNG_INTEGER_DOTS),
+    GEMM_INT8("gemm_int8", i8, i32, 0, VKF_RUNG_PLAIN),
+    GEMM_INT8("gemm_int8", i8, f32, 0, VKF_RUNG_PLAIN),
 };
 
 const vkf__family vkf__gemm_family = {rows, COUNT(rows)};

@@ -10,7 +10,8 @@
 // is read, without a division.
 static uint32_t size_shift(vkf_dtype dtype)
 {
-    return dtype == VKF_DTYPE_F32 || dtype == VKF_DTYPE_I32 ? 2 : dtype == VKF_DTYPE_BOOL ? 0 : 1;
+    const bool byte = dtype == VKF_DTYPE_BOOL || dtype == VKF_DTYPE_I8 || dtype == VKF_DTYPE_U8;
+    return dtype == VKF_DTYPE_F32 || dtype == VKF_DTYPE_I32 ? 2 : byte ? 0 : 1;
 }
 
 static uint8_t *element(const vkf__execution *e, uint32_t binding, uint64_t index, uint32_t shift)
@@ -32,7 +33,10 @@ double vkf__element_value(vkf_dtype dtype, const uint8_t *at)
         memcpy(&i32, at, sizeof i32);
         return i32;
     case VKF_DTYPE_BOOL:
+    case VKF_DTYPE_U8:
         return *at;
+    case VKF_DTYPE_I8:
+        return (int8_t)*at;
     default:
         memcpy(&half, at, sizeof half);
     }
@@ -49,6 +53,8 @@ void vkf__element_set(vkf_dtype dtype, uint8_t *at, double value)
         memcpy(at, &i32, sizeof i32);
     } else if (dtype == VKF_DTYPE_BOOL) {
         *at = value != 0;
+    } else if (dtype == VKF_DTYPE_I8 || dtype == VKF_DTYPE_U8) {
+        *at = (uint8_t)(int32_t)value;
     } else {
         const uint16_t half = dtype == VKF_DTYPE_BF16 ? vkf__bfloat_from_float(f32) : vkf__half_from_float(f32);
         memcpy(at, &half, sizeof half);

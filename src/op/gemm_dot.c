@@ -11,7 +11,7 @@
 bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *kernel, const vkf__problem *problem)
 {
     const vkf__traits *traits = &context->device.plan.caps.traits;
-    if (kernel->op == VKF_OP_QUANTIZE_ROWS)
+    if (kernel->op == VKF_OP_QUANTIZE_ROWS || (kernel->op == VKF_OP_GEMM_INT8 && kernel->needs & VKF_NEEDS_INTEGER_DOT))
         return traits->integer_dot_units;
     return !(kernel->needs & VKF_NEEDS_INTEGER_DOT) ||
            vkf__integer_dot_pays(traits, kernel->types[1], problem->m, problem->k);

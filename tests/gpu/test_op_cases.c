@@ -12,8 +12,8 @@
 // Each of their drawn cases takes a compilation of seconds. They have other tests besides.
 static bool is_slow(vkf__op op)
 {
-    return op == VKF_OP_GEMM || op == VKF_OP_ATTENTION || op == VKF_OP_ATTENTION_TRAIN || op == VKF_OP_ATTENTION_GRAD ||
-           op == VKF_OP_ATTENTION_GRAD_PAIR;
+    return op == VKF_OP_GEMM || op == VKF_OP_GEMM_INT8 || op == VKF_OP_ATTENTION || op == VKF_OP_ATTENTION_TRAIN ||
+           op == VKF_OP_ATTENTION_GRAD || op == VKF_OP_ATTENTION_GRAD_PAIR;
 }
 
 static uint32_t draws_of(const vkf__kernel *kernel)

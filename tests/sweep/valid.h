@@ -95,7 +95,8 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
     X(vkf_prefill_args) X(vkf_step_args) X(vkf_file_list) X(vkf_generator_desc) X(vkf_generator_args) \
     X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_text) X(vkf_encode_options) \
     X(vkf_tune_problem) X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler) X(vkf_trainer_desc) \
-    X(vkf_train_batch) X(vkf_inspection_desc) X(vkf_quantize_desc) X(vkf_draw_weights_desc)
+    X(vkf_train_batch) X(vkf_inspection_desc) X(vkf_quantize_desc) X(vkf_draw_weights_desc) \
+    X(vkf_quantize_linear_desc) X(vkf_gemm_int8_desc)
 // clang-format on
 #define VALID_STRUCT(type) type valid_##type(const char *function, const char *parameter);
 VALID_STRUCTS(VALID_STRUCT)

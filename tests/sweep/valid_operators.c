@@ -160,6 +160,32 @@ vkf_scatter_desc valid_vkf_scatter_desc(const char *function, const char *parame
                               .out = out(4, 8, 0, 0)};
 }
 
+vkf_quantize_linear_desc valid_vkf_quantize_linear_desc(const char *function, const char *parameter)
+{
+    (void)parameter;
+    const bool back = is(function, "vkf_dequantize_linear");
+    return (vkf_quantize_linear_desc){.x = view(valid.in, back ? VKF_DTYPE_I8 : VKF_DTYPE_F32, LEN, DIM, 0, 0),
+                                      .scale = in(DIM, 0, 0, 0),
+                                      .zero = view(valid.in, VKF_DTYPE_I8, DIM, 0, 0, 0),
+                                      .out = view(valid.out, back ? VKF_DTYPE_F32 : VKF_DTYPE_I8, LEN, DIM, 0, 0),
+                                      .axis = 1};
+}
+
+vkf_gemm_int8_desc valid_vkf_gemm_int8_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_gemm_int8_desc){.a = view(valid.in, VKF_DTYPE_I8, LEN, DIM, 0, 0),
+                                .b = view(valid.in, VKF_DTYPE_U8, DIM, DIM, 0, 0),
+                                .a_zero = view(valid.in, VKF_DTYPE_I8, LEN, 0, 0, 0),
+                                .b_zero = view(valid.in, VKF_DTYPE_U8, 1, 0, 0, 0),
+                                .a_scale = in(1, 0, 0, 0),
+                                .b_scale = in(DIM, 0, 0, 0),
+                                .out_scale = in(1, 0, 0, 0),
+                                .out_zero = view(valid.in, VKF_DTYPE_U8, 1, 0, 0, 0),
+                                .out = view(valid.out, VKF_DTYPE_U8, LEN, DIM, 0, 0)};
+}
+
 vkf_measure_fma_desc valid_vkf_measure_fma_desc(const char *function, const char *parameter)
 {
     (void)function;

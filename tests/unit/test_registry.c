@@ -281,7 +281,8 @@ static vkf_dtype type_of_word(const char *word, size_t length)
         const char *word;
         vkf_dtype type;
     } words[] = {{"f32", VKF_DTYPE_F32},    {"f16", VKF_DTYPE_F16}, {"f16p", VKF_DTYPE_F16}, {"bf16", VKF_DTYPE_BF16},
-                 {"bf16p", VKF_DTYPE_BF16}, {"i32", VKF_DTYPE_I32}, {"q8", VKF_DTYPE_Q8},    {"q4", VKF_DTYPE_Q4}};
+                 {"bf16p", VKF_DTYPE_BF16}, {"i32", VKF_DTYPE_I32}, {"q8", VKF_DTYPE_Q8},    {"q4", VKF_DTYPE_Q4},
+                 {"i8", VKF_DTYPE_I8},      {"u8", VKF_DTYPE_U8}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strlen(words[i].word) == length && strncmp(words[i].word, word, length) == 0)
             return words[i].type;

@@ -55,11 +55,12 @@ static void test_dtype_size_and_name(void **state)
         size_t size_bytes, block_bytes;
         const char *name;
     } rows[] = {
-        {VKF_DTYPE_F32, 1, 4, 4, "f32"},   {VKF_DTYPE_F16, 1, 2, 2, "f16"},       {VKF_DTYPE_I32, 1, 4, 4, "i32"},
-        {VKF_DTYPE_BOOL, 1, 1, 1, "bool"}, {VKF_DTYPE_BF16, 1, 2, 2, "bf16"},     {VKF_DTYPE_Q8, 32, 0, 34, "q8"},
-        {VKF_DTYPE_Q4, 32, 0, 18, "q4"},   {VKF_DTYPE_COUNT, 0, 0, 0, "unknown"}, {(vkf_dtype)-1, 0, 0, 0, "unknown"},
+        {VKF_DTYPE_F32, 1, 4, 4, "f32"},       {VKF_DTYPE_F16, 1, 2, 2, "f16"},     {VKF_DTYPE_I32, 1, 4, 4, "i32"},
+        {VKF_DTYPE_BOOL, 1, 1, 1, "bool"},     {VKF_DTYPE_BF16, 1, 2, 2, "bf16"},   {VKF_DTYPE_Q8, 32, 0, 34, "q8"},
+        {VKF_DTYPE_Q4, 32, 0, 18, "q4"},       {VKF_DTYPE_I8, 1, 1, 1, "i8"},       {VKF_DTYPE_U8, 1, 1, 1, "u8"},
+        {VKF_DTYPE_COUNT, 0, 0, 0, "unknown"}, {(vkf_dtype)-1, 0, 0, 0, "unknown"},
     };
-    assert_int_equal(VKF_DTYPE_COUNT, 7);
+    assert_int_equal(VKF_DTYPE_COUNT, 9);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(vkf_dtype_size(rows[i].dtype), rows[i].size_bytes);
         assert_int_equal(vkf_dtype_block_elements(rows[i].dtype), rows[i].block_elements);

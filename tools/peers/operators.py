@@ -14,7 +14,7 @@ from vkformer.layer import exactly
 
 # Of a result, beside the largest of its numbers where that is less than 1, for a float32 or a float16.
 BOUNDS = {np.dtype(np.float32): (1e-5, 1e-5), np.dtype(np.float16): (2e-3, 2e-3)}
-DESCS = {"scaled_dot_product_attention": "sdpa"}
+DESCS = {"scaled_dot_product_attention": "sdpa", "dequantize_linear": "quantize_linear"}
 
 
 class Missing(Exception):
@@ -34,7 +34,7 @@ class Runner:
         self.context = vkformer.Context(device)
 
     def tensor(self, array):
-        if array.dtype not in (np.float32, np.float16, np.int32, np.bool_):
+        if array.dtype not in (np.float32, np.float16, np.int32, np.int8, np.uint8, np.bool_):
             raise Missing("elements of %s" % array.dtype)
         if array.ndim > 4:
             raise Missing("tensors of more than four dimensions")

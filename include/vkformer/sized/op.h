@@ -14,6 +14,27 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_ge
     return vkf_gemm_sized(context, desc, sizeof *desc);
 }
 
+VKF_API VKF_MUST_CHECK vkf_status vkf_quantize_linear_sized(vkf_context *context, const vkf_quantize_linear_desc *desc,
+                                                            size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_quantize_linear(vkf_context *context, const vkf_quantize_linear_desc *desc)
+{
+    return vkf_quantize_linear_sized(context, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_dequantize_linear_sized(vkf_context *context,
+                                                              const vkf_quantize_linear_desc *desc, size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_dequantize_linear(vkf_context *context, const vkf_quantize_linear_desc *desc)
+{
+    return vkf_dequantize_linear_sized(context, desc, sizeof *desc);
+}
+
+VKF_API VKF_MUST_CHECK vkf_status vkf_gemm_int8_sized(vkf_context *context, const vkf_gemm_int8_desc *desc,
+                                                      size_t desc_bytes);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gemm_int8(vkf_context *context, const vkf_gemm_int8_desc *desc)
+{
+    return vkf_gemm_int8_sized(context, desc, sizeof *desc);
+}
+
 VKF_API VKF_MUST_CHECK vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
                                                     size_t desc_bytes);
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)

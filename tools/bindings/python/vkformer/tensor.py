@@ -18,7 +18,8 @@ bfloat16 = np.dtype([("bfloat16", np.uint16)])
 
 _DTYPES: dict[np.dtype, int] = {
     np.dtype(np.float32): lib.VKF_DTYPE_F32, np.dtype(np.float16): lib.VKF_DTYPE_F16, bfloat16: lib.VKF_DTYPE_BF16,
-    np.dtype(np.int32): lib.VKF_DTYPE_I32, np.dtype(np.bool_): lib.VKF_DTYPE_BOOL}
+    np.dtype(np.int32): lib.VKF_DTYPE_I32, np.dtype(np.bool_): lib.VKF_DTYPE_BOOL,
+    np.dtype(np.int8): lib.VKF_DTYPE_I8, np.dtype(np.uint8): lib.VKF_DTYPE_U8}
 
 
 def torch_of(value: Any) -> Any:
@@ -108,7 +109,7 @@ class _Buffer(Owner):
 
 
 class Tensor:
-    """An array on the device, of float32, float16, bfloat16, int32 or bool.
+    """An array on the device, of float32, float16, bfloat16, int32, int8, uint8 or bool.
 
     What is called with tensors gives tensors: nothing comes to the host before numpy(), torch(), `numpy.asarray()` or
     DLPack ask for it. `array` may be anything with numbers in it.
@@ -117,7 +118,8 @@ class Tensor:
     def __init__(self, array: Any, *, context: Context | None = None, name: str = "") -> None:
         values = as_array(array)
         if values.dtype not in _DTYPES:
-            raise invalid(f"a tensor has float32, float16, bfloat16, int32 or bool, and not {values.dtype}")
+            raise invalid("a tensor has float32, float16, bfloat16, int32, int8, uint8 or bool, and not "
+                          f"{values.dtype}")
         self._make(context_or_default(context), values.shape, values.dtype, name)
         if values.size:
             self._check(lib.vkf_buffer_write(self._buffer._handle, 0, pointer(values), values.nbytes))

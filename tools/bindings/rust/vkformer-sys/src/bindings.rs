@@ -685,7 +685,13 @@ impl vkf_dtype {
     pub const VKF_DTYPE_Q4: vkf_dtype = vkf_dtype(6);
 }
 impl vkf_dtype {
-    pub const VKF_DTYPE_COUNT: vkf_dtype = vkf_dtype(7);
+    pub const VKF_DTYPE_I8: vkf_dtype = vkf_dtype(7);
+}
+impl vkf_dtype {
+    pub const VKF_DTYPE_U8: vkf_dtype = vkf_dtype(8);
+}
+impl vkf_dtype {
+    pub const VKF_DTYPE_COUNT: vkf_dtype = vkf_dtype(9);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -986,6 +992,47 @@ extern "C" {
         name: *const ::std::os::raw::c_char,
         out_quantized: *mut vkf_tensor,
     ) -> vkf_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_quantize_linear_desc {
+    pub x: vkf_tensor,
+    pub scale: vkf_tensor,
+    pub zero: vkf_tensor,
+    pub out: vkf_tensor,
+    pub axis: u32,
+}
+impl Default for vkf_quantize_linear_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct vkf_gemm_int8_desc {
+    pub a: vkf_tensor,
+    pub b: vkf_tensor,
+    pub a_zero: vkf_tensor,
+    pub b_zero: vkf_tensor,
+    pub a_scale: vkf_tensor,
+    pub b_scale: vkf_tensor,
+    pub out_scale: vkf_tensor,
+    pub out_zero: vkf_tensor,
+    pub out: vkf_tensor,
+    pub transpose_b: bool,
+}
+impl Default for vkf_gemm_int8_desc {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
 }
 impl vkf_mask_kind {
     pub const VKF_MASK_NONE: vkf_mask_kind = vkf_mask_kind(0);
@@ -1321,6 +1368,27 @@ extern "C" {
 }
 extern "C" {
     pub fn vkf_gemm_sized(context: *mut vkf_context, desc: *const vkf_gemm_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_quantize_linear_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_quantize_linear_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_dequantize_linear_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_quantize_linear_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_gemm_int8_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_gemm_int8_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_softmax_sized(context: *mut vkf_context, desc: *const vkf_softmax_desc, desc_bytes: usize)
@@ -4711,6 +4779,18 @@ pub unsafe fn vkf_session_step(session: *mut vkf_session, args: *const vkf_step_
 #[inline]
 pub unsafe fn vkf_gemm(context: *mut vkf_context, desc: *const vkf_gemm_desc) -> vkf_status {
     vkf_gemm_sized(context, desc, ::std::mem::size_of::<vkf_gemm_desc>())
+}
+#[inline]
+pub unsafe fn vkf_quantize_linear(context: *mut vkf_context, desc: *const vkf_quantize_linear_desc) -> vkf_status {
+    vkf_quantize_linear_sized(context, desc, ::std::mem::size_of::<vkf_quantize_linear_desc>())
+}
+#[inline]
+pub unsafe fn vkf_dequantize_linear(context: *mut vkf_context, desc: *const vkf_quantize_linear_desc) -> vkf_status {
+    vkf_dequantize_linear_sized(context, desc, ::std::mem::size_of::<vkf_quantize_linear_desc>())
+}
+#[inline]
+pub unsafe fn vkf_gemm_int8(context: *mut vkf_context, desc: *const vkf_gemm_int8_desc) -> vkf_status {
+    vkf_gemm_int8_sized(context, desc, ::std::mem::size_of::<vkf_gemm_int8_desc>())
 }
 #[inline]
 pub unsafe fn vkf_softmax(context: *mut vkf_context, desc: *const vkf_softmax_desc) -> vkf_status {

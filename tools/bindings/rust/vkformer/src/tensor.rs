@@ -24,6 +24,8 @@ c_enum! {
         Bf16 = VKF_DTYPE_BF16,
         Q8 = VKF_DTYPE_Q8,
         Q4 = VKF_DTYPE_Q4,
+        I8 = VKF_DTYPE_I8,
+        U8 = VKF_DTYPE_U8,
     }
 }
 
@@ -33,9 +35,11 @@ mod sealed {
     impl Sealed for i32 {}
     impl Sealed for u16 {}
     impl Sealed for u8 {}
+    impl Sealed for i8 {}
 }
 
-/// What elements of tensors are on the host: `f32` and `i32`; `u16` for the bits of F16 and BF16; `u8` for Bool.
+/// What elements of tensors are on the host: `f32` and `i32`; `u16` for the bits of F16 and BF16; `u8` for Bool
+/// and U8; `i8`.
 pub trait Element: sealed::Sealed + Copy + Default + Send + 'static {
     /// The type of a tensor that is made from a slice.
     const DTYPE: Dtype;
@@ -63,6 +67,14 @@ impl Element for u16 {
 
 impl Element for u8 {
     const DTYPE: Dtype = Dtype::Bool;
+
+    fn fits(dtype: Dtype) -> bool {
+        dtype == Dtype::Bool || dtype == Dtype::U8
+    }
+}
+
+impl Element for i8 {
+    const DTYPE: Dtype = Dtype::I8;
 }
 
 /// Fails where elements of `dtype` are not of the type `T`.
