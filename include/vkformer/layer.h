@@ -49,11 +49,17 @@ typedef struct vkf_attention_weights {
     vkf_tensor bias_v;     // optional, (1, 1, num_heads * v_head_dim)
     vkf_tensor out_weight; // (embed_dim, num_heads * v_head_dim)
     vkf_tensor out_bias;   // optional, (embed_dim)
+    vkf_tensor slopes;     // optional, (num_heads) f32: see vkf_sdpa_desc
+    vkf_tensor sinks;      // optional, (num_heads) f32: the same
+    // Optional, of self attention without bias_k and add_zero_attn: (positions, rotary_dim) f32 as vkf_rotary_table()
+    // makes it, with a row for each of the most queries. Queries and keys are rotated once they are projected.
+    vkf_tensor rotary;
     // The weights of q, k and v are views into one in_proj_weight (rows of q, then k, then v), and their biases, if
     // any, into one in_proj_bias, as in PyTorch where kdim and vdim equal embed_dim. Self attention then multiplies by
     // all three at once. INVALID_ARGUMENT if a view does not begin where the one before it ends.
     bool in_proj;
-    uint64_t reserved[32]; // 0; room for members of later versions
+    bool rotary_interleaved; // how `rotary` pairs the elements of a head: see vkf_rotary_desc
+    uint64_t reserved[8];    // 0; room for members of later versions
 } vkf_attention_weights;
 
 typedef struct vkf_attention_mask {
@@ -62,7 +68,9 @@ typedef struct vkf_attention_mask {
     vkf_mask_kind key_kind; // NONE, BOOL_EXCLUDE, BOOL_ATTEND, ADDITIVE or LENGTHS
     vkf_causal causal;
     uint32_t window;
-    uint32_t reserved[8]; // 0; room for members of later versions
+    uint32_t window_right; // as in vkf_sdpa_desc
+    float soft_cap;        // the same
+    uint32_t reserved[6];  // 0; room for members of later versions
 } vkf_attention_mask;
 
 // Maximum sizes that a layer is made for, and actual sizes of one run (none larger than the maximum, none 0).

@@ -7,6 +7,7 @@
 
 #include "base/elements.h"
 #include "shared/blocks.h"
+#include "vk/buffer.h"
 
 #define PANELS_ALIGNMENT 16u // kernels read four elements of a panel at once
 
@@ -119,6 +120,16 @@ vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tens
                                uint32_t rank, const uint32_t *shape)
 {
     return tensor->rank == 0 ? VKF_OK : vkf__check_shape(check, tensor, name, dtype, rank, shape);
+}
+
+vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *values, const char *name, uint32_t heads)
+{
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, values, name, VKF_DTYPE_F32, 1, &heads));
+    if (values->rank == 0 || !values->buffer || vkf__buffer_has_texels(values->buffer))
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "%s: the buffer of %s must be made with the usage of a uniform texel buffer", check->function,
+                     name);
 }
 
 vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name)

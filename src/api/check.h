@@ -38,6 +38,10 @@ VKF_MUST_CHECK vkf_status vkf__check_weight(const vkf__checker *check, const vkf
 VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
                                               vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
 
+// A number for each head, which may be absent and which kernels read as texels: (heads) f32.
+VKF_MUST_CHECK vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *values, const char *name,
+                                                 uint32_t heads);
+
 // A tensor of f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 // A Linear's weight of f32, f16 or bf16, in any layout. It is the one whose type the other parameters must have.

@@ -78,6 +78,9 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     VKF_RETURN_IF_ERROR(vkf__check_ports(check, desc->ports));
     VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->params.q_weight, "q_weight"));
     VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_rotary(check, &desc->params, &d, desc->max_sizes.query_len,
+                          desc->self_attention && !desc->add_zero_attn && desc->params.bias_k.rank == 0));
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_ATTENTION,
         .name = "attention",
@@ -93,7 +96,9 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
                       .fully_masked = desc->fully_masked,
                       .dtype = desc->dtype,
                       .params = vkf__attention_spans_of(&desc->params),
-                      .fused_qkv = desc->params.in_proj},
+                      .fused_qkv = desc->params.in_proj,
+                      .rotary_dim = desc->params.rotary.shape[1],
+                      .rotary_interleaved = desc->params.rotary_interleaved},
         .self_attention = desc->self_attention,
         .max_sizes = desc->max_sizes,
     };

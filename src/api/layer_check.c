@@ -1,6 +1,7 @@
 // Checks of sizes, masks, weights and ports that the constructors of layers share.
 #include "api/layer_check.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -28,6 +29,9 @@ vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *si
 vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_mask *mask, const char *name)
 {
     VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_attention_mask", mask));
+    if (!(mask->soft_cap >= 0) || isinf(mask->soft_cap))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s: soft_cap must be positive and finite, or 0",
+                         check->function, name);
     bool kinds = mask->kind < VKF_MASK_LENGTHS && mask->key_kind < VKF_MASK_KIND_COUNT;
     if (kinds && mask->causal < VKF_CAUSAL_COUNT && (mask->window == 0 || mask->causal != VKF_CAUSAL_NONE))
         return VKF_OK;
@@ -84,7 +88,23 @@ vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_att
     if ((w->bias_k.rank > 0) != (w->bias_v.rank > 0))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: bias_k and bias_v come together",
                          check->function);
+    VKF_RETURN_IF_ERROR(vkf__check_head_values(check, &w->slopes, "slopes", d->heads));
+    VKF_RETURN_IF_ERROR(vkf__check_head_values(check, &w->sinks, "sinks", d->heads));
     return check_in_proj(check, w, d);
+}
+
+vkf_status vkf__check_rotary(const vkf__checker *check, const vkf_attention_weights *w, const vkf__attention_dims *d,
+                             uint32_t queries, bool takes)
+{
+    if (w->rotary.rank == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &w->rotary, "rotary", VKF_DTYPE_F32, 2, w->rotary.shape));
+    if (takes && w->rotary.shape[0] >= queries && w->rotary.shape[1] % 2 == 0 && w->rotary.shape[1] <= d->head_dim)
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "%s: rotary must have at least %u positions and an even width of at most %u, and is for self "
+                     "attention without bias_k and add_zero_attn",
+                     check->function, queries, d->head_dim);
 }
 
 vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_feed_forward_weights *w,

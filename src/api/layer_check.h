@@ -14,6 +14,9 @@ typedef struct vkf__attention_dims {
 } vkf__attention_dims;
 VKF_MUST_CHECK vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *weights,
                                                        const vkf__attention_dims *dims, vkf_dtype dtype);
+// Of a layer of as many queries, which takes a table or not.
+VKF_MUST_CHECK vkf_status vkf__check_rotary(const vkf__checker *check, const vkf_attention_weights *weights,
+                                            const vkf__attention_dims *dims, uint32_t queries, bool takes);
 VKF_MUST_CHECK vkf_status vkf__check_feed_forward_weights(const vkf__checker *check,
                                                           const vkf_feed_forward_weights *weights, uint32_t d_model,
                                                           uint32_t dim_feedforward, vkf_dtype dtype);

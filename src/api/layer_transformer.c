@@ -42,8 +42,11 @@ static vkf_status check_weights(const vkf__checker *check, const vkf_transformer
     uint32_t head_dim = desc->d_model / desc->num_heads;
     const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model, desc->d_model};
     VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->self, &dims, dtype));
-    if (decoder)
+    VKF_RETURN_IF_ERROR(vkf__check_rotary(check, &desc->self, &dims, desc->max_sizes.query_len, true));
+    if (decoder) {
         VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->cross, &dims, dtype));
+        VKF_RETURN_IF_ERROR(vkf__check_rotary(check, &desc->cross, &dims, desc->max_sizes.query_len, false));
+    }
     VKF_RETURN_IF_ERROR(
         vkf__check_feed_forward_weights(check, &desc->feed_forward, desc->d_model, desc->dim_feedforward, dtype));
     VKF_RETURN_IF_ERROR(vkf__check_norm_weights(check, &desc->norm1, desc->d_model, dtype));

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/float_or.h"
-#include "vk/buffer.h"
 
 uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 {
@@ -63,38 +62,21 @@ static vkf_status check_key_mask(const vkf__checker *check, const vkf__mask_memb
     return vkf__check_apart(check, target->out, members->key_mask, "key_mask");
 }
 
-// A number for each head, which kernels read as texels.
+// A number for each head of the target.
 static vkf_status check_values(const vkf__checker *check, const vkf_tensor *values, const char *name,
                                const vkf__mask_target *target, vkf__span *out)
 {
-    if (values->rank == 0)
-        return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, values, name, VKF_DTYPE_F32, 1, &target->heads));
-    if (!vkf__buffer_has_texels(values->buffer))
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: the buffer of %s must be made with the usage of a uniform texel buffer", check->function,
-                         name);
+    VKF_RETURN_IF_ERROR(vkf__check_head_values(check, values, name, target->heads));
     *out = vkf__span_of(values);
-    return vkf__check_apart(check, target->out, values, name);
-}
-
-// Where the keys end that a query sees, and how many of them it sees.
-static void place_window(const vkf__mask_members *members, const vkf__mask_target *target, vkf__masks *out)
-{
-    const int64_t first = members->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int64_t)target->k_len - target->q_len : 0;
-    const uint64_t all = (uint64_t)target->k_len + target->q_len;
-    const int64_t right = (int64_t)(members->window_right < all ? members->window_right : all), last = first + right;
-    const uint64_t window = (uint64_t)members->window + (uint64_t)right;
-    out->causal = members->causal != VKF_CAUSAL_NONE || members->window > 0 || right > 0;
-    out->causal_offset = last < INT32_MAX ? (int32_t)last : INT32_MAX;
-    out->distance_offset = (int32_t)first;
-    if (members->window > 0)
-        out->window = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;
+    return values->rank == 0 ? VKF_OK : vkf__check_apart(check, target->out, values, name);
 }
 
 vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *members, const vkf__mask_target *target,
                             float default_scale, vkf__masks *out)
 {
+    const int64_t last = (int64_t)target->k_len - target->q_len;
+    const vkf__own_positions own = {members->causal == VKF_CAUSAL_BOTTOM_RIGHT ? last : 0, target->q_len,
+                                    target->k_len};
     *out = (vkf__masks){
         .kind = members->kind,
         .key_kind = members->key_kind,
@@ -109,7 +91,7 @@ vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *
     if (!(members->soft_cap >= 0) || isinf(members->soft_cap))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: soft_cap must be positive and finite, or 0",
                          check->function);
-    place_window(members, target, out);
+    vkf__place_window(&own, members->causal != VKF_CAUSAL_NONE, members->window, members->window_right, out);
     VKF_RETURN_IF_ERROR(check_mask(check, members, target, out));
     VKF_RETURN_IF_ERROR(check_key_mask(check, members, target, out));
     VKF_RETURN_IF_ERROR(check_values(check, members->slopes, "slopes", target, &out->slopes));

@@ -28,6 +28,9 @@ vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weight
         .bias_v = vkf__span_of(&weights->bias_v),
         .out_weight = vkf__span_of(&weights->out_weight),
         .out_bias = vkf__span_of(&weights->out_bias),
+        .slopes = vkf__span_of(&weights->slopes),
+        .sinks = vkf__span_of(&weights->sinks),
+        .rotary = vkf__span_of(&weights->rotary),
     };
     if (weights->in_proj) {
         place_behind(&spans.q_weight, &spans.k_weight);
@@ -43,12 +46,14 @@ bool vkf__spans_join(const vkf__span *q, const vkf__span *k, const vkf__span *v)
     return vkf__span_follows(q, k) && vkf__span_follows(k, v);
 }
 
-// Key s is visible to query l when s <= l + offset.
-static int32_t causal_offset(const vkf__attention_block *block, const vkf__attention_sizes *sizes)
+static vkf__own_positions own_positions(const vkf__attention_block *block, const vkf__attention_sizes *sizes)
 {
-    if (block->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT)
-        return (int32_t)((int64_t)sizes->key_len - sizes->query_len + block->ahead);
-    return (int32_t)(sizes->query_past + block->ahead);
+    const bool last = block->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT;
+    return (vkf__own_positions){
+        .first = last ? (int64_t)sizes->key_len - sizes->query_len : sizes->query_past,
+        .q_len = sizes->query_len,
+        .k_len = sizes->key_len,
+    };
 }
 
 static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
@@ -108,9 +113,11 @@ static vkf__masks masks_of(const vkf__attention_block *block, const vkf__attenti
     const vkf_attention_mask *mask = &block->mask;
     uint32_t plane = sizes->query_len * sizes->key_len;
     uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
-    return (vkf__masks){
+    vkf__masks masks = {
         .mask = io->mask,
         .key_mask = io->key_mask,
+        .slopes = block->params.slopes,
+        .sinks = block->params.sinks,
         .kind = mask->kind,
         .key_kind = mask->key_kind,
         .cols = sizes->key_len,
@@ -118,12 +125,13 @@ static vkf__masks masks_of(const vkf__attention_block *block, const vkf__attenti
         .head = mask->per_head ? plane : 0,
         .row = sizes->key_len,
         .key_batch = mask->key_kind == VKF_MASK_LENGTHS ? 1 : key_mask_row,
-        .causal = mask->causal != VKF_CAUSAL_NONE,
-        .causal_offset = causal_offset(block, sizes),
-        .window = mask->window,
+        .soft_cap = mask->soft_cap,
         .scale = scale_of(block),
         .fully_masked = block->fully_masked,
     };
+    const vkf__own_positions own = own_positions(block, sizes);
+    vkf__place_window(&own, mask->causal != VKF_CAUSAL_NONE, mask->window, mask->window_right, &masks);
+    return masks;
 }
 
 vkf__attention_args vkf__attention_args_of(const vkf__attention_block *block, const vkf__attention_io *io,

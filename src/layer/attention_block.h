@@ -13,6 +13,8 @@ typedef struct vkf__attention_spans {
     vkf__span q_bias, k_bias, v_bias;
     vkf__span bias_k, bias_v;
     vkf__span out_weight, out_bias; // (embed_dim, heads * v_head_dim)
+    vkf__span slopes, sinks;        // optional, (heads) f32
+    vkf__span rotary;               // optional, (positions, rotary_dim) f32: see op/rotary.h
 } vkf__attention_spans;
 
 // With in_proj, k and v lie behind q, whatever offsets their tensors have.
@@ -26,8 +28,7 @@ typedef struct vkf__attention_block {
     uint32_t embed_dim, heads, kv_heads, head_dim, v_head_dim, kdim, vdim; // kv_heads divides heads
     bool add_zero_attn;
     vkf_attention_mask mask;
-    float scale;    // of scores; 0: 1 / sqrt(head_dim)
-    uint32_t ahead; // with a causal mask: how many keys beyond its own position a query sees
+    float scale; // of scores; 0: 1 / sqrt(head_dim)
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
     vkf__attention_spans params;
@@ -35,8 +36,8 @@ typedef struct vkf__attention_block {
     // What is done to each head of queries and keys. Self attention only.
     vkf__span q_norm, k_norm; // optional, (head_dim): the weights of an RMSNorm
     float norm_eps;
-    vkf__span rotary; // optional, (positions, rotary_dim) f32: see op/rotary.h
-    uint32_t rotary_dim;
+    uint32_t rotary_dim; // of params.rotary
+    bool rotary_interleaved;
 } vkf__attention_block;
 
 // Where one run reads and writes.

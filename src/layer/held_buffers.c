@@ -21,6 +21,7 @@ void vkf__hold_attention(vkf__held_buffers *held, const vkf__attention_block *bl
     const vkf__span *const spans[] = {
         &params->q_weight, &params->k_weight, &params->v_weight, &params->q_bias,     &params->k_bias,
         &params->v_bias,   &params->bias_k,   &params->bias_v,   &params->out_weight, &params->out_bias,
+        &params->slopes,   &params->sinks,    &params->rotary,
     };
     _Static_assert(sizeof spans / sizeof spans[0] == VKF_ATTENTION_TENSORS, "a parameter of attention is not held");
     for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)

@@ -6,7 +6,7 @@
 
 bool vkf__turns_heads(const vkf__attention_block *block)
 {
-    return vkf__present(&block->q_norm) || vkf__present(&block->rotary);
+    return vkf__present(&block->q_norm) || vkf__present(&block->params.rotary);
 }
 
 bool vkf__converts_keys(const vkf__attention_block *block, const vkf__attention_io *io)
@@ -35,10 +35,11 @@ static vkf__rotary_args turn_of(const char *label, const vkf__attention_block *b
     return (vkf__rotary_args){
         .label = label,
         .x = x->span,
-        .table = block->rotary,
+        .table = block->params.rotary,
         .batch = batch,
         .head_dim = block->head_dim,
         .rotary_dim = block->rotary_dim,
+        .interleaved = block->rotary_interleaved,
         .x_batch = x->stride * x->row,
         .x_row = x->row,
         .eps = block->norm_eps,
@@ -147,8 +148,8 @@ vkf_status vkf__emit_way_to_caches(vkf__work *work, const vkf__attention_block *
 bool vkf__leaves_fresh_keys(const vkf__attention_block *block, const vkf__attention_io *io,
                             const vkf__projections *made)
 {
-    return made->single && vkf__present(&block->rotary) && !vkf__present(&block->q_norm) &&
-           !vkf__present(&block->k_norm) && vkf__present(&io->cache_k);
+    return made->single && vkf__present(&block->params.rotary) && !block->rotary_interleaved &&
+           !vkf__present(&block->q_norm) && !vkf__present(&block->k_norm) && vkf__present(&io->cache_k);
 }
 
 vkf__fresh_keys vkf__fresh_keys_of(const vkf__attention_block *block, const vkf__attention_io *io,
@@ -159,7 +160,7 @@ vkf__fresh_keys vkf__fresh_keys_of(const vkf__attention_block *block, const vkf_
         .k_first = made->q.width,
         .v_first = made->q.width + made->k.width,
         .past = sizes->key_past,
-        .table = block->rotary,
+        .table = block->params.rotary,
         .rotary_dim = block->rotary_dim,
         .first_position = sizes->query_past,
     };

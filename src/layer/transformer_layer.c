@@ -27,6 +27,8 @@ static vkf__attention_block attention_of(const vkf_transformer_layer_desc *desc,
         .dtype = desc->dtype,
         .params = vkf__attention_spans_of(weights),
         .fused_qkv = weights->in_proj,
+        .rotary_dim = weights->rotary.shape[1],
+        .rotary_interleaved = weights->rotary_interleaved,
     };
 }
 

@@ -23,6 +23,16 @@ vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
     return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
 }
 
+void vkf__place_window(const vkf__own_positions *own, bool causal, uint32_t window, uint32_t right, vkf__masks *masks)
+{
+    const uint64_t all = (uint64_t)own->q_len + own->k_len; // so many keys ahead of any query are all of them
+    const uint64_t ahead = right < all ? right : all, keys = window + ahead;
+    masks->causal = causal || window > 0 || right > 0;
+    masks->causal_offset = (int32_t)(own->first + (int64_t)ahead);
+    masks->distance_offset = (int32_t)own->first;
+    masks->window = window == 0 ? 0 : keys < UINT32_MAX ? (uint32_t)keys : UINT32_MAX;
+}
+
 uint32_t vkf__score_form(const vkf__masks *masks)
 {
     return (masks->soft_cap != 0 ? VKF_SHADER_SCORE_CAPPED : 0u) |

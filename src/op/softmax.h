@@ -46,6 +46,16 @@ typedef struct vkf__masks {
         (masks)->sinks, false                                                     \
     }
 
+// Where queries stand among the keys: query l at key `first` + l.
+typedef struct vkf__own_positions {
+    int64_t first;
+    uint32_t q_len, k_len;
+} vkf__own_positions;
+
+// Sets `causal` and offsets to a window: a query sees keys up to `right` beyond its own position, with `window` only so
+// many of them up to there, and with neither, unless it is causal, all of them.
+void vkf__place_window(const vkf__own_positions *own, bool causal, uint32_t window, uint32_t right, vkf__masks *masks);
+
 // VKF_SHADER_SCORE_*
 uint32_t vkf__score_form(const vkf__masks *masks);
 

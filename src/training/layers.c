@@ -38,9 +38,9 @@ static vkf_status record_heads(vkf__tape *tape, const vkf__attention_block *bloc
         VKF_RETURN_IF_ERROR(vkf__record_norm(tape, norm->label, *inout_x, &values, inout_x));
         VKF_RETURN_IF_ERROR(vkf__record_view(tape, *inout_x, batch * len, heads * block->head_dim, inout_x));
     }
-    if (!vkf__present(&block->rotary))
+    if (!vkf__present(&block->params.rotary))
         return VKF_OK;
-    return vkf__record_rotary(tape, "rotary", *inout_x, &block->rotary, block->rotary_dim, batch, len, heads,
+    return vkf__record_rotary(tape, "rotary", *inout_x, &block->params.rotary, block->rotary_dim, batch, len, heads,
                               block->head_dim, inout_x);
 }
 
@@ -85,8 +85,8 @@ static vkf_status record_rows(vkf__tape *tape, const vkf__attention_block *block
                               const vkf__attention_operands *operands, vkf__attention_values *out)
 {
     const linear_spans *q = &parts[0], *k = &parts[1], *v = &parts[2];
-    const bool apart = vkf__present(&block->q_norm) || vkf__present(&block->k_norm) || vkf__present(&block->rotary) ||
-                       vkf__extra_keys(block) > 0;
+    const bool apart = vkf__present(&block->q_norm) || vkf__present(&block->k_norm) ||
+                       vkf__present(&block->params.rotary) || vkf__extra_keys(block) > 0;
     const bool keys = !apart && operands->key == operands->value && joins(tape, k, v);
     *out = (vkf__attention_values){0};
     if (keys && operands->query == operands->key && joins(tape, q, k)) {

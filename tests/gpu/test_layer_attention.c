@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/layer_fixture.h"
+#include "support/mask_operand.h"
 
 typedef struct attention_case {
     const char *name;
@@ -16,6 +17,10 @@ typedef struct attention_case {
     bool panels; // the caller gives weights in panels
     vkf_attention_mask mask;
     bool mask_all; // row 0 of the mask, keys of batch entry 0 of the key mask
+    vkf_test_score_form form;
+    uint32_t rotary_dim; // 0: nothing is rotated
+    bool interleaved;
+    vkf_test_operand *rotary;
     vkf_fully_masked fully_masked;
     vkf_dtype dtype, weight_dtype;
     vkf_layer_sizes max;
@@ -34,7 +39,7 @@ static vkf_test_attention_dims dims_of(const attention_case *c)
 
 static vkf_attention_desc desc_of(const attention_case *c, const vkf_test_attention_params *params)
 {
-    return (vkf_attention_desc){
+    vkf_attention_desc desc = {
         .embed_dim = c->embed_dim,
         .num_heads = c->num_heads,
         .head_dim = c->head_dim,
@@ -51,6 +56,11 @@ static vkf_attention_desc desc_of(const attention_case *c, const vkf_test_attent
         .dtype = c->dtype,
         .max_sizes = c->max,
     };
+    desc.params.slopes = vkf_test_tensor_of(c->form.slopes);
+    desc.params.sinks = vkf_test_tensor_of(c->form.sinks);
+    desc.params.rotary = vkf_test_tensor_of(c->rotary);
+    desc.params.rotary_interleaved = c->interleaved;
+    return desc;
 }
 
 // What one run takes and gives, in host memory.
@@ -114,6 +124,11 @@ static void run_expect(const attention_case *c, const vkf_test_attention_params 
         .mask_values = run->mask,
         .key_mask_values = run->key_mask,
         .fully_masked = c->fully_masked,
+        .slopes = c->form.sloped ? c->form.slopes->values : NULL,
+        .sinks = c->form.sunk ? c->form.sinks->values : NULL,
+        .rotary = c->rotary ? c->rotary->values : NULL,
+        .rotary_dim = c->rotary_dim,
+        .interleaved = c->interleaved,
         .out = run->out,
         .weights = run->weights,
         .weights_per_head = run->per_head,
@@ -168,9 +183,27 @@ static void run_once(vkf_test_ops *ops, vkf_layer *layer, const attention_case *
     run_free(&run);
 }
 
-// One layer, run at its maximum sizes, at smaller ones, at the smallest, and at the maximum again: recorded once.
-static void check(vkf_test_ops *ops, const attention_case *c)
+// With what becomes of scores, and a table of one position more than there are queries.
+static attention_case complete(vkf_test_ops *ops, const attention_case *given)
 {
+    attention_case c = *given;
+    const uint32_t positions = c.max.query_len + 1;
+    vkf_test_make_form(ops, &c.form, c.num_heads);
+    c.mask.window_right = c.form.window_right;
+    c.mask.soft_cap = c.form.soft_cap;
+    if (c.rotary_dim > 0) {
+        float *table = vkf_test_floats((size_t)positions * c.rotary_dim);
+        vkf_rotary_table(positions, c.rotary_dim, 100, NULL, 0, table);
+        c.rotary = vkf_test_values(ops, VKF_DTYPE_F32, table, SHAPE(positions, c.rotary_dim));
+        free(table);
+    }
+    return c;
+}
+
+// One layer, run at its maximum sizes, at smaller ones, at the smallest, and at the maximum again: recorded once.
+static void check(vkf_test_ops *ops, const attention_case *given)
+{
+    const attention_case full = complete(ops, given), *c = &full;
     const vkf_test_attention_dims dims = dims_of(c);
     const vkf_test_attention_params params =
         vkf_test_attention_make(ops, c->weight_dtype, &dims, c->biases, c->bias_kv);
@@ -269,6 +302,38 @@ static void test_attention_fully_masked_rules(void **state)
                                      .mask_all = true, .fully_masked = (vkf_fully_masked)rule,
                                      .mask = {.key_kind = VKF_MASK_ADDITIVE}});
     }
+}
+
+// Heads of a layer that are joined by one product, and such that are not; keys that no mask reaches.
+static const attention_case FORMS[] = {
+    {"forms, self", 16, 4, .self = true, .biases = true, .max = {2, 9, 0}, .mask = {.causal = VKF_CAUSAL_TOP_LEFT}},
+    {"forms, cross", 12, 3, .head_dim = 8, .max = {2, 5, 11}, .weights = true,
+     .mask = {.key_kind = VKF_MASK_LENGTHS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 3}},
+    {"forms, extra keys", 8, 2, .bias_kv = true, .zero_attn = true, .max = {2, 6, 7},
+     .mask = {.kind = VKF_MASK_ADDITIVE}},
+};
+
+static void test_attention_forms_of_scores(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (uint32_t i = 1; i < VKF_TEST_SCORE_FORMS; i++) {
+        attention_case c = FORMS[(i + 1) % COUNT_OF(FORMS)];
+        c.form = vkf_test_score_forms[i];
+        check(ops, &c);
+    }
+}
+
+static const attention_case ROTARY[] = {
+    {"rotary", 16, 2, .self = true, .biases = true, .max = {2, 9, 0}, .rotary_dim = 8, .weights = true},
+    {"rotary, partial", 12, 2, .self = true, .max = {2, 7, 0}, .rotary_dim = 4, .dtype = VKF_DTYPE_F16,
+     .weight_dtype = VKF_DTYPE_F16},
+    {"rotary, interleaved", 16, 2, .self = true, .biases = true, .max = {2, 9, 0}, .rotary_dim = 6, .interleaved = true,
+     .mask = {.causal = VKF_CAUSAL_TOP_LEFT}},
+};
+
+static void test_attention_rotary(void **state)
+{
+    check_all(state, ROTARY, COUNT_OF(ROTARY));
 }
 
 #define F16 .dtype = VKF_DTYPE_F16, .weight_dtype = VKF_DTYPE_F16
@@ -385,6 +450,8 @@ int main(void)
         VKF_OPS_TEST(test_attention_mask_kinds),
         VKF_OPS_TEST(test_attention_causal_and_window),
         VKF_OPS_TEST(test_attention_fully_masked_rules),
+        VKF_OPS_TEST(test_attention_forms_of_scores),
+        VKF_OPS_TEST(test_attention_rotary),
         VKF_OPS_TEST(test_attention_packed_weights_and_ports_of_the_caller),
         VKF_OPS_TEST(test_attention_weights_in_panels),
         VKF_OPS_TEST(test_attention_weights_in_panels_are_not_copied),

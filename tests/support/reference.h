@@ -120,6 +120,12 @@ typedef struct vkf_ref_attention_desc {
     bool add_zero_attn;                          // one more key and value of zeros
     const float *out_weight;                     // (embed_dim, H * v_head_dim)
     const float *out_bias;                       // optional
+    const float *slopes, *sinks;                 // optional, (H)
+    // Optional: of each position rotary_dim / 2 cosines and then as many sines, by which pairs of a head's elements of
+    // queries and keys are turned once they are projected.
+    const float *rotary;
+    uint32_t rotary_dim;
+    bool interleaved; // pairs are neighbours, else half of rotary_dim apart
     vkf_attention_mask mask;
     const void *mask_values;     // (L, S), or (B * H, L, S)
     const void *key_mask_values; // (B, S), or (B) for lengths

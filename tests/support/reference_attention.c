@@ -63,6 +63,24 @@ static void project(const attention *work, const float *x, uint32_t len, uint32_
     });
 }
 
+// Turns the heads of (batch, len) rows, which lie `head_dim` apart.
+static void rotate(const attention *work, float *rows, uint32_t len, uint32_t row_count)
+{
+    const vkf_ref_attention_desc *desc = work->desc;
+    const uint32_t pairs = desc->rotary ? desc->rotary_dim / 2 : 0, step = desc->interleaved ? 2 : 1;
+    const size_t heads = (size_t)desc->batch * row_count * desc->num_heads;
+    for (size_t at = 0; at < heads; at++) {
+        const size_t position = at / desc->num_heads % row_count;
+        for (uint32_t i = 0; i < pairs && position < len; i++) {
+            float *low = rows + at * work->head_dim + (size_t)step * i, *high = low + (desc->interleaved ? 1 : pairs);
+            const double cosine = desc->rotary[position * desc->rotary_dim + i];
+            const double sine = desc->rotary[position * desc->rotary_dim + pairs + i], x = *low, y = *high;
+            *low = (float)(x * cosine - y * sine);
+            *high = (float)(y * cosine + x * sine);
+        }
+    }
+}
+
 // Puts bias_k or bias_v behind the projected rows. The zero row of add_zero_attn is there already, because allocated
 // memory is zeroed.
 static void append_bias(const attention *work, const float *bias, float *rows, size_t width)
@@ -162,9 +180,13 @@ static vkf_ref_softmax_desc softmax_of(const attention *work)
         .mask_row = desc->k_len,
         .key_mask_kind = desc->mask.key_kind,
         .key_mask = desc->key_mask_values,
-        .causal = desc->mask.causal != VKF_CAUSAL_NONE,
+        .causal = desc->mask.causal != VKF_CAUSAL_NONE || desc->mask.window_right > 0,
         .causal_offset = bottom_right ? (int32_t)((int64_t)desc->k_len - desc->q_len) : 0,
         .window = desc->mask.window,
+        .right = desc->mask.window_right,
+        .soft_cap = desc->mask.soft_cap,
+        .slopes = desc->slopes,
+        .sinks = desc->sinks,
         .fully_masked = desc->fully_masked,
     };
 }
@@ -216,6 +238,8 @@ vkf_status vkf_ref_attention(const vkf__host *host, const vkf_ref_attention_desc
             width);
     project(&work, desc->key, desc->k_len, work.kdim, desc->k_weight, desc->k_bias, work.key, work.keys, width);
     project(&work, desc->value, desc->k_len, work.vdim, desc->v_weight, desc->v_bias, work.value, work.keys, v_width);
+    rotate(&work, work.query, desc->q_len, desc->q_len);
+    rotate(&work, work.key, desc->k_len, work.keys);
     append_bias(&work, desc->bias_k, work.key, width);
     append_bias(&work, desc->bias_v, work.value, v_width);
     attend(&work);

@@ -12,9 +12,9 @@ static void set_window(const vkf_model_config *config, vkf__attention_block *sel
     if (causal)
         self->mask.window = config->window;
     if (!causal && facts->centred_windows) {
-        self->ahead = config->window / 2;
+        self->mask.window_right = config->window / 2;
         self->mask.causal = VKF_CAUSAL_TOP_LEFT;
-        self->mask.window = 2 * self->ahead + 1;
+        self->mask.window = self->mask.window_right + 1;
     }
 }
 
@@ -39,7 +39,7 @@ static void set_family_parts(const vkf_model_config *config, const vkf__model_la
     self->q_norm = vkf__span_of(&w->q_norm);
     self->k_norm = vkf__span_of(&w->k_norm);
     self->norm_eps = config->layer_norm_eps;
-    self->rotary = own_rotary ? layer->window_rotary : layer->rotary;
+    self->params.rotary = own_rotary ? layer->window_rotary : layer->rotary;
     self->rotary_dim = own_rotary ? config->window_rotary.dim : config->rotary.dim;
     if (windowed)
         set_window(config, self);
