@@ -8,6 +8,8 @@
 
 #define LARGEST_I8 128u // of an i8 without a zero
 #define LARGEST 255u    // of any other byte, less its zero
+// The words that hold so many bytes, wherever these begin in the first, have indices of 32 bits for each.
+#define MOST_ELEMENTS (UINT32_MAX - 7)
 
 static bool is_bytes(vkf_dtype dtype)
 {
@@ -68,8 +70,8 @@ static vkf_status run_linear(vkf_context *context, const char *function, const v
     VKF_RETURN_IF_ERROR(check_linear(&check, desc, back));
     uint64_t count = 0, inner = 1;
     (void)vkf_tensor_count(&desc->x, &count);
-    if (count > UINT32_MAX)
-        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 elements", function);
+    if (count > MOST_ELEMENTS)
+        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: 2^32 elements or more", function);
     for (uint32_t i = desc->axis + 1; i < desc->x.rank; i++)
         inner *= desc->x.shape[i];
     const vkf__quantize_linear_args args = {
@@ -133,8 +135,8 @@ static vkf_status check_size(const vkf__checker *check, const vkf_gemm_int8_desc
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
         uint64_t count = 0;
         (void)vkf_tensor_count(tensors[i], &count);
-        if (count > UINT32_MAX)
-            return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 elements", check->function);
+        if (count > MOST_ELEMENTS)
+            return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: 2^32 elements or more", check->function);
     }
     return VKF_OK;
 }
