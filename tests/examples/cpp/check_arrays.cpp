@@ -207,6 +207,9 @@ void sweep_text(const vkf::Context &context, const std::string &pretrained)
     vkf::Tokenizer tokenizer(pretrained + "/gpt2");
     EXPECT(tokenizer.decode({}).empty());
     refuse_beyond("Tokenizer::decode", "decode: ids", std::int32_t{5}, [&](auto ids) { tokenizer.decode(ids); });
+    const vkf::Vocabulary vocabulary(context, pretrained + "/../../tools/demo-model");
+    refuse_beyond("Vocabulary::decode", "decode: ids", std::int32_t{5},
+                  [&](auto ids) { (void)vocabulary.decode(ids); });
 
     vkf_embedder_desc desc = {};
     const std::string directory = pretrained + "/bert-sequence-classification";

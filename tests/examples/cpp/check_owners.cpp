@@ -320,6 +320,24 @@ void check_tokenizer(const std::string &directory)
     EXPECT(thrown.find("/no/such/directory") != std::string::npos);
 }
 
+void check_directories(const vkf::Context &context, const std::string &pretrained)
+{
+    const vkf::Inspection inspection(pretrained + "/gpt2");
+    EXPECT(inspection.info().has_weights && inspection.config().kind == VKF_MODEL_DECODER);
+    const vkf::result<vkf::Inspection> none = vkf::Inspection::make("/no/such/directory");
+    EXPECT(!none && none.message().find("/no/such/directory") != std::string::npos);
+
+    const vkf::Vocabulary vocabulary(context, pretrained + "/../../tools/demo-model");
+    EXPECT((vocabulary.encode("one two") == std::vector<std::int32_t>{5, 38, 2}));
+    EXPECT(vocabulary.decode(std::vector<std::int32_t>{1, 5, 2}) == "eins");
+    EXPECT(!vocabulary.try_decode(std::vector<std::int32_t>{-1}));
+
+    vkf_device_description_desc desc = {};
+    desc.text = "no profile";
+    desc.text_bytes = 10;
+    EXPECT(vkf::DeviceDescription::make(desc).status() == VKF_ERROR_FORMAT);
+}
+
 void check_generator(const vkf::Context &context, const std::string &directory)
 {
     const std::string expected = "believable unbelievableaigelgelbeliev";
@@ -387,6 +405,7 @@ void check_all(const std::string &pretrained)
     check_model(context, pretrained + "/gpt2");
     check_trainer(context, pretrained + "/llama");
     check_tokenizer(pretrained + "/gpt2");
+    check_directories(context, pretrained);
     check_generator(context, pretrained + "/gpt2");
     check_embedder(context, pretrained + "/sentence-mean");
     check_predictions(context, pretrained + "/bert-sequence-classification");

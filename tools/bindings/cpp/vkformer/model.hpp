@@ -7,6 +7,24 @@
 namespace vkf
 {
 
+namespace detail
+{
+
+// The text that a function with the protocol of vkf_tokenizer_decode() writes.
+template <typename Decode> result<std::string> decoded(Decode decode)
+{
+    std::size_t size_bytes = 0;
+    if (result<void> asked = done(decode(&size_bytes, nullptr)); !asked)
+        return asked.why();
+    std::string text(size_bytes + 1, '\0');
+    size_bytes = text.size();
+    const vkf_status status = decode(&size_bytes, text.data());
+    text.resize(size_bytes);
+    return give(status, std::move(text));
+}
+
+} // namespace detail
+
 class Model : public detail::Handle<vkf_model, vkf_model_destroy>
 {
   public:
@@ -291,6 +309,84 @@ class Generation : public detail::Handle<vkf_generation, vkf_generation_destroy>
     bool turn()
     {
         return try_turn().value();
+    }
+#endif
+
+  private:
+    using Handle::Handle;
+};
+
+// What a device can do, read from a file: for contexts that only plan. desc.message is called as it is.
+class DeviceDescription : public detail::Handle<vkf_device_description, vkf_device_description_destroy>
+{
+  public:
+    static result<DeviceDescription> make(const vkf_device_description_desc &desc)
+    {
+        vkf_device_description *raw = nullptr;
+        const vkf_status status = vkf_device_description_create(&desc, &raw);
+        return detail::give(status, adopt(raw));
+    }
+    // Takes over a C handle.
+    static DeviceDescription adopt(vkf_device_description *raw) noexcept
+    {
+        return DeviceDescription(raw, nullptr);
+    }
+#if VKF_CPP_EXCEPTIONS
+    explicit DeviceDescription(const vkf_device_description_desc &desc) : DeviceDescription(make(desc).value())
+    {
+    }
+#endif
+
+  private:
+    using Handle::Handle;
+};
+
+// The vocabulary.json of a directory.
+class Vocabulary : public detail::Handle<vkf_vocabulary, vkf_vocabulary_destroy>
+{
+  public:
+    static result<Vocabulary> make(const Context &context, const std::string &directory)
+    {
+        vkf_vocabulary *raw = nullptr;
+        const vkf_status status = vkf_vocabulary_load(context.get(), directory.c_str(), &raw);
+        return detail::give(status, adopt(context, raw));
+    }
+    // Takes over a C handle.
+    static Vocabulary adopt(const Context &context, vkf_vocabulary *raw) noexcept
+    {
+        return Vocabulary(raw, context.log());
+    }
+    // Ids of source tokens.
+    result<std::vector<std::int32_t>> try_encode(std::string_view text) const
+    {
+        std::uint32_t count = 0;
+        vkf_status status = vkf_vocabulary_encode(get(), text.data(), text.size(), &count, nullptr);
+        std::vector<std::int32_t> ids(count);
+        if (status == VKF_OK)
+            status = vkf_vocabulary_encode(get(), text.data(), text.size(), &count, ids.data());
+        return detail::give(status, std::move(ids));
+    }
+    // The text of target tokens.
+    result<std::string> try_decode(span<const std::int32_t> ids) const
+    {
+        result<std::uint32_t> count = detail::count_of(ids.size(), "decode: ids");
+        if (!count)
+            return count.why();
+        return detail::decoded([&](std::size_t *inout_bytes, char *out_text) {
+            return vkf_vocabulary_decode(get(), ids.data(), *count, inout_bytes, out_text);
+        });
+    }
+#if VKF_CPP_EXCEPTIONS
+    Vocabulary(const Context &context, const std::string &directory) : Vocabulary(make(context, directory).value())
+    {
+    }
+    std::vector<std::int32_t> encode(std::string_view text) const
+    {
+        return try_encode(text).value();
+    }
+    std::string decode(span<const std::int32_t> ids) const
+    {
+        return try_decode(ids).value();
     }
 #endif
 

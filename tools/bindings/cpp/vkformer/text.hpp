@@ -46,19 +46,6 @@ template <typename T, void (*Free)(T *)> class Result
     T value_ = {};
 };
 
-// The text that a function with the protocol of vkf_tokenizer_decode() writes.
-template <typename Decode> result<std::string> decoded(Decode decode)
-{
-    std::size_t size_bytes = 0;
-    if (result<void> asked = done(decode(&size_bytes, nullptr)); !asked)
-        return asked.why();
-    std::string text(size_bytes + 1, '\0');
-    size_bytes = text.size();
-    const vkf_status status = decode(&size_bytes, text.data());
-    text.resize(size_bytes);
-    return give(status, std::move(text));
-}
-
 inline void free_encoding(vkf_encoding *encoding) noexcept
 {
     vkf_encoding_free(encoding);
@@ -583,6 +570,56 @@ inline TextStream Generator::stream(std::string_view prompt, const vkf_generator
 {
     return TextStream(*this, prompt, args);
 }
+
+// What a model directory has, without a device: see <vkformer/directory.h>, whose functions take get() for the rest.
+class Inspection : public detail::Handle<vkf_inspection, vkf_inspection_destroy>
+{
+  public:
+    static result<Inspection> make(vkf_inspection_desc desc, MessageFunction message = {})
+    {
+        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
+        desc.message = detail::Log::receive;
+        desc.message_user = log.get();
+        vkf_inspection *raw = nullptr;
+        const vkf_status status = vkf_inspection_load(&desc, &raw);
+        return detail::give(status, Inspection(raw, std::move(log)));
+    }
+    static result<Inspection> make(const std::string &directory)
+    {
+        vkf_inspection_desc desc = {};
+        desc.directory = directory.c_str();
+        return make(desc);
+    }
+    // Takes over a C handle.
+    static Inspection adopt(vkf_inspection *raw) noexcept
+    {
+        return Inspection(raw, nullptr);
+    }
+    vkf_inspection_info info() const
+    {
+        vkf_inspection_info info = {};
+        vkf_inspection_get_info(get(), &info);
+        return info;
+    }
+    vkf_model_config config() const
+    {
+        vkf_model_config config = {};
+        vkf_inspection_get_config(get(), &config);
+        return config;
+    }
+#if VKF_CPP_EXCEPTIONS
+    explicit Inspection(const vkf_inspection_desc &desc, MessageFunction message = {})
+        : Inspection(make(desc, std::move(message)).value())
+    {
+    }
+    explicit Inspection(const std::string &directory) : Inspection(make(directory).value())
+    {
+    }
+#endif
+
+  private:
+    using Handle::Handle;
+};
 
 } // namespace vkf
 

@@ -18,7 +18,12 @@ class DeviceSetup : public detail::Handle<vkf_device_setup, vkf_device_setup_des
     {
         vkf_device_setup *raw = nullptr;
         const vkf_status status = vkf_device_setup_create(&desc, &raw);
-        return detail::give(status, DeviceSetup(raw, nullptr));
+        return detail::give(status, adopt(raw));
+    }
+    // Takes over a C handle.
+    static DeviceSetup adopt(vkf_device_setup *raw) noexcept
+    {
+        return DeviceSetup(raw, nullptr);
     }
     const VkPhysicalDeviceFeatures2 *features() const noexcept
     {
