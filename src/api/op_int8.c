@@ -61,7 +61,7 @@ static vkf_status run_linear(vkf_context *context, const char *function, const v
                              size_t desc_bytes, bool back)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(function);
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
@@ -285,7 +285,7 @@ static vkf_status emit_gemm_int8(vkf__work *work, const void *args)
 vkf_status vkf_gemm_int8_sized(vkf_context *context, const vkf_gemm_int8_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
-        return VKF_ERROR_INVALID_ARGUMENT;
+        return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(context, "vkf_gemm_int8");
     if (status != VKF_OK)
         return status;

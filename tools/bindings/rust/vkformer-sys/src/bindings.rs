@@ -1498,8 +1498,12 @@ pub struct vkf_attention_weights {
     pub bias_v: vkf_tensor,
     pub out_weight: vkf_tensor,
     pub out_bias: vkf_tensor,
+    pub slopes: vkf_tensor,
+    pub sinks: vkf_tensor,
+    pub rotary: vkf_tensor,
     pub in_proj: bool,
-    pub reserved: [u64; 32usize],
+    pub rotary_interleaved: bool,
+    pub reserved: [u64; 8usize],
 }
 impl Default for vkf_attention_weights {
     fn default() -> Self {
@@ -1518,7 +1522,9 @@ pub struct vkf_attention_mask {
     pub key_kind: vkf_mask_kind,
     pub causal: vkf_causal,
     pub window: u32,
-    pub reserved: [u32; 8usize],
+    pub window_right: u32,
+    pub soft_cap: f32,
+    pub reserved: [u32; 6usize],
 }
 impl Default for vkf_attention_mask {
     fn default() -> Self {
