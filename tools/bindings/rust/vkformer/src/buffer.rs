@@ -226,3 +226,38 @@ impl Buffer {
         sorted.into_iter().map(Buffer::turn).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Attention, Layer, Port, Sizes};
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn layer_waits_for_its_turn_at_a_port_that_others_have() {
+        let context = Context::builder().skip_self_test(true).build().unwrap();
+        let zeros = |shape: &[u32]| Tensor::zeros(&context, Dtype::F32, shape).unwrap();
+        let (weight, port) = (zeros(&[8, 8]), zeros(&[1, 2, 8]));
+        let mut desc = Attention { embed_dim: 8, num_heads: 2, self_attention: true, ..Default::default() };
+        let params = &mut desc.params;
+        for slot in [&mut params.q_weight, &mut params.k_weight, &mut params.v_weight, &mut params.out_weight] {
+            *slot = Some(&weight);
+        }
+        desc.max_sizes = Sizes::new(1, 2);
+        let ports = [(Port::Query, &port), (Port::Output, &zeros(&[1, 2, 8]))];
+        desc.ports = &ports;
+        let mut layer = Layer::attention(&context, &desc).unwrap();
+        let turn = port.buffer().turn();
+        thread::scope(|scope| {
+            let running = scope.spawn(|| layer.run(Sizes::new(1, 2)));
+            thread::sleep(Duration::from_millis(100));
+            assert!(!running.is_finished());
+            drop(turn);
+            running.join().unwrap().unwrap();
+        });
+        // A buffer that serves twice is waited for once.
+        let twice = [port.buffer().clone(), port.buffer().clone(), weight.buffer().clone()];
+        assert_eq!(Buffer::turns(&twice).len(), 2);
+    }
+}
