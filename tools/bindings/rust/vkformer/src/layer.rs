@@ -135,6 +135,15 @@ pub struct AttentionWeights<'a> {
     pub bias_v: Option<&'a Tensor>,
     pub out_weight: Option<&'a Tensor>,
     pub out_bias: Option<&'a Tensor>,
+    /// ALiBi's, one for each head: a score is lowered by the slope times the distance.
+    pub slopes: Option<&'a Tensor>,
+    /// For each head one more score of every row, whose weight goes nowhere.
+    pub sinks: Option<&'a Tensor>,
+    /// Of self attention: cosines and sines for each position, as `vkf_rotary_table()` makes them, by which queries and
+    /// keys are rotated.
+    pub rotary: Option<&'a Tensor>,
+    /// The pairs that are rotated lie side by side, and not in the halves of a head.
+    pub rotary_interleaved: bool,
     /// The weights of q, k and v are [`rows`](Tensor::rows) of one tensor, one behind the other, and so are the biases.
     pub in_proj: bool,
 }
@@ -152,6 +161,10 @@ impl AttentionWeights<'_> {
             bias_v: optional(self.bias_v),
             out_weight: optional(self.out_weight),
             out_bias: optional(self.out_bias),
+            slopes: optional(self.slopes),
+            sinks: optional(self.sinks),
+            rotary: optional(self.rotary),
+            rotary_interleaved: self.rotary_interleaved,
             in_proj: self.in_proj,
             ..Default::default()
         }
@@ -167,6 +180,10 @@ pub struct AttentionMask {
     pub causal: Causal,
     /// A query sees so many of the last keys up to its own position; 0: all.
     pub window: u32,
+    /// And so many behind its own position, where `causal` or `window` would end there; 0: none.
+    pub window_right: u32,
+    /// Scores become soft_cap * tanh(score / soft_cap); 0: they stay as they are.
+    pub soft_cap: f32,
 }
 
 impl AttentionMask {
@@ -177,6 +194,8 @@ impl AttentionMask {
             key_kind: self.key_kind.raw(),
             causal: self.causal.raw(),
             window: self.window,
+            window_right: self.window_right,
+            soft_cap: self.soft_cap,
             ..Default::default()
         }
     }

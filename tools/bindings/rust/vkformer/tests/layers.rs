@@ -57,6 +57,16 @@ impl Params {
 
     /// Self attention, (BATCH, LEN, DIM). Query i sees the keys for which `sees(batch, i, key)`.
     fn attention(&self, x: &[f64], sees: impl Fn(usize, usize, usize) -> bool) -> Vec<f64> {
+        self.attention_of_scores(x, &[0.0; HEADS], |_, b, t, s, score| if sees(b, t, s) { score.exp() } else { 0.0 })
+    }
+
+    /// The same with what `weigh(head, batch, i, key, score)` makes of a score, and what each head's sums have besides.
+    fn attention_of_scores(
+        &self,
+        x: &[f64],
+        besides: &[f64; HEADS],
+        weigh: impl Fn(usize, usize, usize, usize, f64) -> f64,
+    ) -> Vec<f64> {
         let projected = linear(x, &self.in_proj, &self.in_bias); // (BATCH, LEN, 3 DIM)
         let head_dim = DIM / HEADS;
         let part = |b: usize, t: usize, kind: usize, head: usize| {
@@ -67,14 +77,10 @@ impl Params {
         for (b, t, h) in (0..BATCH * LEN * HEADS).map(|i| (i / HEADS / LEN, i / HEADS % LEN, i % HEADS)) {
             let score = |s: usize| -> f64 {
                 let product: f64 = part(b, t, 0, h).iter().zip(part(b, s, 1, h)).map(|(q, k)| q * k).sum();
-                if sees(b, t, s) {
-                    (product / (head_dim as f64).sqrt()).exp()
-                } else {
-                    0.0
-                }
+                weigh(h, b, t, s, product / (head_dim as f64).sqrt())
             };
             let weights: Vec<f64> = (0..LEN).map(score).collect();
-            let sum: f64 = weights.iter().sum();
+            let sum = weights.iter().sum::<f64>() + besides[h];
             for (s, weight) in weights.iter().enumerate() {
                 for (e, value) in part(b, s, 2, h).iter().enumerate() {
                     merged[(b * LEN + t) * DIM + h * head_dim + e] += weight / sum * value;
@@ -163,6 +169,37 @@ fn causal_attention_is_that_of_the_reference() {
         assert_close(&run(&mut layer, &x), &expected, 1e-5);
         assert_eq!(layer.record_count(), 1);
     }
+}
+
+#[test]
+fn capped_scores_with_slopes_and_sinks_in_a_window_are_those_of_the_reference() {
+    let (context, params) = (context(), Params::new(4));
+    let device = DeviceParams::new(&context, &params);
+    let (slopes, sinks) = ([0.5f32, 0.25, 0.125, 0.0625], [0.0f32, 1.0, -1.0, 0.5]);
+    let on_device = |values: &[f32]| Tensor::from_slice(&context, &[HEADS as u32], values).unwrap();
+    let (slope_tensor, sink_tensor) = (on_device(&slopes), on_device(&sinks));
+    let mut desc = attention_desc(device.weights());
+    desc.params.slopes = Some(&slope_tensor);
+    desc.params.sinks = Some(&sink_tensor);
+    let causal = Causal::TopLeft;
+    desc.mask = AttentionMask { causal, window: 2, window_right: 1, soft_cap: 0.75, ..Default::default() };
+    let mut layer = Layer::attention(&context, &desc).unwrap();
+    let x = random(9, BATCH * LEN * DIM);
+    let weigh = |head: usize, _: usize, query: usize, key: usize, score: f64| {
+        let distance = query as f64 - key as f64;
+        let seen = (-1.0..=1.0).contains(&distance); // itself, the one before and the one behind
+        let lowered = 0.75 * (score / 0.75).tanh() - f64::from(slopes[head]) * distance.abs();
+        if seen {
+            lowered.exp()
+        } else {
+            0.0
+        }
+    };
+    let expected = params.attention_of_scores(&to_f64(&x), &sinks.map(|sink| f64::from(sink).exp()), weigh);
+    assert_close(&run(&mut layer, &x), &to_f32(&expected), 1e-5);
+    desc.params.rotary = Some(&slope_tensor);
+    let error = Layer::attention(&context, &desc).err().unwrap();
+    assert!(error.message().contains("rotary"), "{}", error);
 }
 
 #[test]
