@@ -177,9 +177,17 @@ def group_norm(run, random, ne, weighted):
     return run.norm(x, x.shape[1], None, None, 1e-6, False), numbers.norm(x, 1e-6, False)
 
 
+def scattered(run, random, source, expected, tokens):
+    """The rows of the tokens, and what they should be, in places of a larger tensor."""
+    rows, width = random.permutation(2 * tokens)[:tokens], source.size // tokens
+    places = np.zeros((2 * tokens, width))
+    places[rows] = expected.reshape(tokens, width)
+    return run.call("scatter", places.shape, np.float32,
+                    {"x": np.zeros_like(places, np.float32), "index": rows.astype(np.int32)[:, None],
+                     "source": source.reshape(tokens, width)}, {"dim": 0}), places
+
+
 def rms_norm_mul_rope(run, random, ne, more, set_rows, mode):
-    if set_rows:
-        raise Missing("rows to where they belong")
     d, heads, tokens, batch = ne
     x, residual = (uniform(random, (batch, tokens, heads, d)) for _ in range(2))
     weight, residual = uniform(random, d), residual if more else np.zeros_like(residual)
@@ -189,8 +197,9 @@ def rms_norm_mul_rope(run, random, ne, more, set_rows, mode):
     out = run.call("rotary", x.shape, x.dtype, {"x": normed, "table": rotary_table(POSITIONS, frequency, 1.0),
                                                 "positions": positions}, rotary_fields(mode, 0))
     angles = positions[0][:, None, None] * frequency
-    wanted = numbers.norm(x.astype(np.float64) + residual, 1e-6, True) * weight
-    return out, numbers.rotate(wanted, np.cos(angles), np.sin(angles), mode == "normal")
+    weighted = numbers.norm(x.astype(np.float64) + residual, 1e-6, True) * weight
+    expected = numbers.rotate(weighted, np.cos(angles), np.sin(angles), mode == "normal")
+    return scattered(run, random, out, expected, tokens) if set_rows else (out, expected)
 
 
 def norm_back(run, random, ne, eps):
