@@ -360,6 +360,14 @@ class Tensors(Drawn):
             for second in range(-4, 4):
                 np.testing.assert_array_equal(made.moveaxis(first, second).numpy(), np.moveaxis(values, first, second))
                 np.testing.assert_array_equal(made.swapaxes(first, second).numpy(), values.swapaxes(first, second))
+        for index in (0, 1, -1, slice(1), slice(1, None), slice(-1, 9), slice(2, 1)):
+            np.testing.assert_array_equal(made[index].numpy(), values[index])
+        np.testing.assert_array_equal(made[1][1:][-1].moveaxis(0, 1).numpy(), values[1, 2].T)
+        self.assertEqual((len(made), len(list(made))), (2, 2))
+        for index in (2, -3):
+            self.assertRaises(IndexError, lambda: made[index])
+        self.assert_error(WRONG, "follows each other", lambda: made[::-1])
+        self.assert_error(WRONG, "no axis 0", len, made.reshape(120)[5])
         for shape in ((7,), (-1, 7), (-1, -1), (-2, 60)):
             self.assert_error(WRONG, "cannot have the shape", made.reshape, *shape)
         self.assert_error(WRONG, "no axis 4", made.moveaxis, 4, 0)
@@ -674,6 +682,13 @@ class Trees(TorchCase):
         transformer = nn.Transformer(8, 2, 1, 1, 16, custom_decoder=encoder)
         self.assert_error(WRONG, "decoder", vkformer.from_torch, transformer)
         self.assert_error(WRONG, "builtins.int", vkformer.from_torch, 3)
+
+    def test_classes_of_a_program_are_its_own(self):
+        class Conv1d(vkformer.Module):
+            pass
+
+        self.assert_error(WRONG, "no counterpart", vkformer.from_torch, nn.Conv1d(1, 1, 1))
+        self.assertTrue(Conv1d.__module__)
 
     def test_fully_masked(self):
         module = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()

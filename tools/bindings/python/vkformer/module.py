@@ -25,7 +25,8 @@ class Module:
     computes = True  # it can be called
 
     def __init_subclass__(cls) -> None:
-        Module._classes[cls.__name__] = cls
+        if cls.__module__.startswith(f"{__package__}."):  # and not what a program makes of it
+            Module._classes[cls.__name__] = cls
 
     @classmethod
     def from_torch(cls, module: Any, *, fully_masked: str = "nan", context: Context | None = None) -> Any:

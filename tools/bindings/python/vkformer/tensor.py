@@ -153,13 +153,29 @@ class Tensor:
             raise invalid(f"a tensor of the shape {self.shape} cannot have the shape {tuple(wanted)}")
         return self._part(wanted, 0)
 
+    def __len__(self) -> int:
+        return self.shape[self._axis(0)]
+
+    def __getitem__(self, index: int | slice) -> Tensor:
+        """The same memory: an element along the first axis, or some that follow each other."""
+        if isinstance(index, slice):
+            begin, end, step = index.indices(len(self))
+            if step != 1:
+                raise invalid("what is taken of a tensor follows each other")
+            shape: tuple[int, ...] = (max(end - begin, 0), *self.shape[1:])
+        else:
+            begin, shape = index + len(self) * (index < 0), self.shape[1:]
+            if not 0 <= begin < len(self):
+                raise IndexError(f"a tensor of the shape {self.shape} has no element {index}")
+        return self._part(shape, begin * math.prod(self.shape[1:]))
+
     def moveaxis(self, source: int, destination: int) -> Tensor:
         """A copy on the device in which an axis stands elsewhere."""
         source, destination = (self._axis(axis) for axis in (source, destination))
+        if source == destination:
+            return self
         begin, end = min(source, destination), max(source, destination) + 1
         middle = source + (source < destination)  # the axes from begin to here change places with those from here to end
-        if middle in (begin, end) or end - begin == 1:
-            return self
         first, second = self.shape[begin:middle], self.shape[middle:end]
         result = Tensor._new(self.context, (*self.shape[:begin], *second, *first, *self.shape[end:]), self.dtype)
         if self.size:
