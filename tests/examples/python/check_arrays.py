@@ -153,6 +153,8 @@ class Sweep(Numbers):
         self.sweep_inputs(vkformer.rotary, {"input": random(2, 3, 4, 8), "table": vkformer.rotary_table(5, 6),
                                             "positions": np.array([[0, 1, 2, 3], [1, 2, 3, 4]])},
                           [*(("input", axis) for axis in (1, 3)), ("table", 0), ("positions", 0)])
+        self.sweep_inputs(lambda input, other: vkformer.concat([input, other], 2), {"input": x, "other": random(2, 3, 5)},
+                          [("input", 2), ("other", 2)])
         self.refused("factors", spoiled(np.ones(3)), lambda value: vkformer.rotary_table(5, 6, factors=value))
         state = {"weight": random(8), "bias": 1 + random(8)}
         self.sweep_inputs(lambda **inputs: vkformer.layer_norm(normalized_shape=8, **inputs), {"input": x, **state},
@@ -266,7 +268,7 @@ class Sweep(Numbers):
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
                  "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks",
-                 "residual"}
+                 "residual", "rotary"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
                    vkformer.Plan)
         found = set()

@@ -269,7 +269,24 @@ class Operators(Drawn):
             found = vkformer.argmax(x)
             self.assertEqual(found.dtype, np.int32)
             np.testing.assert_array_equal(found, x.argmax(-1))
+            found = vkformer.argmax(vkformer.Tensor(x), last=True).numpy()
+            np.testing.assert_array_equal(found, x.shape[-1] - 1 - x[..., ::-1].argmax(-1))
         self.assert_error(WRONG, "a number", vkformer.argmax, np.float32(1))
+
+    def test_concat(self):
+        for i in self.draws(6):
+            shape, count = [self.size(5) for _ in range(self.generator.integers(1, 6))], self.generator.integers(1, 5)
+            dim = int(self.generator.integers(-len(shape), len(shape)))
+            parts = []
+            for _ in range(count):
+                shape[dim] = int(self.generator.integers(0, 4))
+                parts.append(self.numbers(*shape, dtype=(np.float32, np.float16)[i % 2]))
+            np.testing.assert_array_equal(vkformer.concat(parts, dim), np.concatenate(parts, dim))
+            on_device = vkformer.concat([vkformer.Tensor(part) for part in parts], dim)
+            np.testing.assert_array_equal(on_device.numpy(), np.concatenate(parts, dim))
+        x = self.numbers(2, 3)
+        for inputs in ([], [x, x[0]], [x, x[:1]], [x, x.astype(np.float16)], [np.float32(1)]):
+            self.assert_error(WRONG, "concat", vkformer.concat, inputs, -1)
 
     def test_forms_of_scores(self):
         for i in self.draws(6):
@@ -289,6 +306,29 @@ class Operators(Drawn):
             found = vkformer.scaled_dot_product_attention(*map(vkformer.Tensor, (q, k, v)), slopes=vkformer.Tensor(slopes),
                                                           sinks=vkformer.Tensor(sinks), **options)
             self.assert_close(found.numpy(), weights @ v)
+
+    def test_forms_of_scores_in_a_layer(self):
+        state = {"in_proj_weight": self.numbers(24, 8), "out_proj.weight": np.eye(8, dtype=np.float32)}
+        x, slopes, sinks = self.numbers(2, 5, 8), np.abs(self.numbers(2)), self.numbers(2)
+        q, k, v = np.split(x @ state["in_proj_weight"].T, 3, -1)
+        q, k, v = (each.reshape(2, 5, 2, 4).swapaxes(1, 2) for each in (q, k, v))
+        options = {"window": 2, "window_right": 1, "soft_cap": 3.0, "slopes": slopes, "sinks": sinks}
+        expected = vkformer.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+        expected = expected.swapaxes(1, 2).reshape(2, 5, 8)
+        attention = vkformer.MultiheadAttention(state, 2, batch_first=True, **options)
+        for needs_weights in (False, True):
+            self.assert_close(attention(x, x, x, need_weights=needs_weights, is_causal=True)[0], expected)
+        for interleaved in (False, True):
+            table = vkformer.rotary_table(5, 4)
+            turned = [vkformer.rotary(each, table, interleaved=interleaved) for each in (q, k)]
+            expected = vkformer.scaled_dot_product_attention(*turned, v).swapaxes(1, 2).reshape(2, 5, 8)
+            attention = vkformer.MultiheadAttention(state, 2, batch_first=True, rotary=table,
+                                                    rotary_interleaved=interleaved)
+            for length in (4, 5):  # room for more than the table has is not insisted on
+                part = x[:, :length]
+                found = attention(part, part, part, need_weights=False)[0]
+            self.assert_close(found, expected)
+        self.assert_error(WRONG, "", vkformer.MultiheadAttention(state, 2, slopes=np.ones(3)), x, x, x)
 
     def check_attention(self, q, k, v, attn_mask=None, **options):
         """Beside the formula, where every row has a key."""
@@ -457,6 +497,10 @@ class Tensors(Drawn):
                              (vkformer.scaled_dot_product_attention(*np.zeros((3, 0, 2, 3, 4))), (0, 2, 3, 4))):
             self.assertEqual(found.shape, shape)
         self.assertEqual(vkformer.Tensor(np.zeros((0, 2), np.float32)).numpy().shape, (0, 2))
+        # A sum over nothing is 0.
+        self.assert_close(vkformer.linear(np.zeros((3, 0)), np.zeros((2, 0)), [1.0, 2]), np.array([[1.0, 2]] * 3))
+        for shapes in (((2, 3, 0), (2, 0, 4)), ((2, 3, 0), (0, 4))):
+            self.assert_close(vkformer.matmul(*map(np.zeros, shapes)), np.zeros((2, 3, 4)))
 
 
 def stack_state(generator, kind, layers, d=8, hidden=16, norm=True):

@@ -12,7 +12,7 @@ from .errors import invalid
 from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, check_keys, dtype_of, fully_masked_of,
                     of_caller)
 from .module import Conversion, Module
-from .tensor import Results, as_floats
+from .tensor import Results, as_floats, uploaded
 from .torch_module import check_out_proj
 
 
@@ -22,18 +22,30 @@ class MultiheadAttention(Module):
     All sizes come from the parameters, except for the number of heads. Parameters are float32 or float16; with
     float16 inputs, which take float16 parameters, activations are float16, too.
 
+    Beyond PyTorch's are `window`, `window_right`, `soft_cap`, `slopes` and `sinks`, as of scaled_dot_product_attention(),
+    and `rotary`, a rotary_table() by which queries and keys of self attention are turned, from position 0 on.
+
     fully_masked  what rows give in which every key is masked, by -inf or a boolean: "nan", as PyTorch's do that give
                   weights, "zero", as those do that give none, or "uniform"
     """
 
     def __init__(self, state_dict: Mapping[str, Any], num_heads: int, *, batch_first: bool = False,
-                 add_zero_attn: bool = False, fully_masked: str = "nan", context: Context | None = None) -> None:
+                 add_zero_attn: bool = False, fully_masked: str = "nan", window: int = 0, window_right: int = 0,
+                 soft_cap: float = 0.0, slopes: Any = None, sinks: Any = None, rotary: Any = None,
+                 rotary_interleaved: bool = False, context: Context | None = None) -> None:
         parameters = Parameters(state_dict, context_or_default(context))
         self._attention = Attention(parameters, "", num_heads)
         self._weights = ffi.new("vkf_attention_weights *")
         self._attention.enter(self._weights)
         parameters.forget_arrays()
         self.context = parameters.context
+        self._scores = {"window": window, "window_right": window_right, "soft_cap": soft_cap}
+        self._tensors = {name: uploaded(value, self.context)
+                         for name, value in (("slopes", slopes), ("sinks", sinks), ("rotary", rotary))
+                         if value is not None}
+        for name, tensor in self._tensors.items():
+            setattr(self._weights, name, tensor._c()[0])
+        self._weights.rotary_interleaved = rotary_interleaved
         self._layers = Layers()
         self.num_heads, self.embed_dim = num_heads, self._attention.embed_dim
         self.kdim, self.vdim = self._attention.kdim, self._attention.vdim
@@ -122,6 +134,8 @@ class MultiheadAttention(Module):
         desc.weights = port == lib.VKF_PORT_WEIGHTS
         desc.weights_per_head = port == lib.VKF_PORT_WEIGHTS_PER_HEAD
         masks.enter(desc.mask)
+        for name, value in self._scores.items():
+            setattr(desc.mask, name, value)
         desc.fully_masked = self._fully_masked
         desc.params = self._weights[0]
         desc.dtype = dtype

@@ -75,10 +75,9 @@ def matmul(input: Any, other: Any) -> Any:
         raise invalid(f"matmul: {a.shape} and {b.shape} are not (..., m, k) and (k, n) or (..., k, n)")
     result = Tensor._new(context, (*a.shape[:-1], b.shape[-1]), a.dtype)
     desc = ffi.new("vkf_gemm_desc *")
-    batch = math.prod(a.shape[:-2]) if b.ndim > 2 else 1
-    desc.a = a._c(batch, a.size // max(batch * a.shape[-1], 1), a.shape[-1])[0]
+    batch, rows = (math.prod(a.shape[:-2]), a.shape[-2]) if b.ndim > 2 else (1, math.prod(a.shape[:-1]))
+    desc.a, desc.out = a._c(batch, rows, a.shape[-1])[0], result._c(batch, rows, b.shape[-1])[0]
     desc.b = (b._c(batch, *b.shape[-2:]) if b.ndim > 2 else b._c())[0]
-    desc.out = result._c(batch, result.size // max(batch * b.shape[-1], 1), b.shape[-1])[0]
     desc.alpha = 1
     return results.give(_run(context, lib.vkf_gemm, desc, result))
 
@@ -296,14 +295,31 @@ def rotary(input: Any, table: Any, positions: Any = None, *, first_position: int
     return results.give(_run(context, lib.vkf_rotary, desc, result))
 
 
-def argmax(input: Any) -> Any:
-    """The index of the largest number along the last dimension, the lowest one among equals, as int32."""
+def argmax(input: Any, *, last: bool = False) -> Any:
+    """The index of the largest number along the last dimension, the first or the last one among equals, as int32."""
     results, context = Results(input), context_of(input)
     x = uploaded(input, context)
     if x.ndim == 0:
         raise invalid("argmax: input is a number, and has no dimension to look along")
-    result = Tensor._new(context, x.shape[:-1], np.int32)
-    if result.size:
-        rows = math.prod(x.shape[:-1])
-        context._log.check(lib.vkf_argmax(context._handle, x._c(rows, x.shape[-1]), result._c(rows)))
-    return results.give(result)
+    result, desc = Tensor._new(context, x.shape[:-1], np.int32), ffi.new("vkf_argmax_desc *")
+    rows = math.prod(x.shape[:-1])
+    desc.x, desc.out, desc.last = x._c(rows, x.shape[-1])[0], result._c(rows)[0], last
+    return results.give(_run(context, lib.vkf_argmax, desc, result))
+
+
+def concat(inputs: Sequence[Any], dim: int = 0) -> Any:
+    """torch.concat() of floats: side by side along one dimension, which is all that their shapes may differ in."""
+    results, context = Results(*inputs), context_of(*inputs)
+    parts = [uploaded(value, context) for value in inputs]
+    if not parts or not 0 < parts[0].ndim or any(part.dtype != parts[0].dtype for part in parts):
+        raise invalid("concat: there is at least one input, all of one type and with at least one dimension")
+    axis, shape = parts[0]._axis(dim), list(parts[0].shape)
+    for part in parts[1:]:
+        if part.ndim != len(shape) or any(i != axis and part.shape[i] != shape[i] for i in range(len(shape))):
+            raise invalid(f"concat: {part.shape} differs from {parts[0].shape} in more than dimension {axis}")
+    shape[axis] = sum(part.shape[axis] for part in parts)
+    result, desc = Tensor._new(context, shape, parts[0].dtype), ffi.new("vkf_concat_desc *")
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1:])
+    array = ffi.new("vkf_tensor[]", [part._c(outer, part.shape[axis], inner)[0] for part in parts])
+    desc.inputs, desc.input_count, desc.dim, desc.out = array, len(parts), 1, result._c(outer, shape[axis], inner)[0]
+    return results.give(_run(context, lib.vkf_concat, desc, result))
