@@ -87,6 +87,8 @@ static void types_of(vkf__op op, vkf_dtype types[VKF_KERNEL_MAX_TYPES])
     types[0] = op == VKF_OP_REORDER ? VKF_DTYPE_I32 : VKF_DTYPE_F32;
     types[1] = op == VKF_OP_ARGMAX || op == VKF_OP_SAMPLE ? VKF_DTYPE_I32 : VKF_DTYPE_F32;
     types[2] = VKF_DTYPE_F32;
+    if (op == VKF_OP_GEMM_INT8)
+        types[0] = VKF_DTYPE_I8;
 }
 
 static void test_typical_problems_are_served_for_every_op(void **state)
