@@ -1,10 +1,9 @@
 // Public entry points of bytes: numbers to bytes and back, and matrix products of bytes.
-#include "api/check.h"
+#include "api/op_check.h"
 #include "op/copy.h"
 #include "op/gemm_int8.h"
 #include "op/operators.h"
 #include "op/quantize_linear.h"
-#include "op/run_once.h"
 
 #define LARGEST_I8 128u // of an i8 without a zero
 #define LARGEST 255u    // of any other byte, less its zero
@@ -66,7 +65,7 @@ static vkf_status run_linear(vkf_context *context, const char *function, const v
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, function, vkf_quantize_linear_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = function, .context = context};
+    const vkf__checker check = vkf__operator_checker(context, function);
     VKF_RETURN_IF_ERROR(check_linear(&check, desc, back));
     uint64_t count = 0, inner = 1;
     (void)vkf_tensor_count(&desc->x, &count);
@@ -84,7 +83,7 @@ static vkf_status run_linear(vkf_context *context, const char *function, const v
         .channels = desc->scale.shape[0],
         .inner = (uint32_t)inner,
     };
-    return vkf__run_once(context, "quantize_linear", vkf__operator(VKF_OP_QUANTIZE_LINEAR)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "quantize_linear", vkf__operator(VKF_OP_QUANTIZE_LINEAR)->emit, &args);
 }
 
 vkf_status vkf_quantize_linear_sized(vkf_context *context, const vkf_quantize_linear_desc *desc, size_t desc_bytes)
@@ -244,6 +243,18 @@ static vkf_status emit_vectors(vkf__work *work, const vkf_gemm_int8_desc *desc, 
     return VKF_OK;
 }
 
+// The products, or zeros where k is 0: an i32 of 0 has the bits of an f32.
+static vkf_status emit_products(vkf__work *work, const vkf_gemm_int8_desc *desc, vkf__gemm_int8_args *product)
+{
+    if (product->k > 0) {
+        VKF_RETURN_IF_ERROR(emit_vectors(work, desc, product));
+        return vkf__emit_gemm_int8(work, product);
+    }
+    vkf__span sums = product->d;
+    sums.dtype = VKF_DTYPE_F32;
+    return vkf__emit_zeros(work, "empty_sum", &sums, product->batch, product->m, product->n);
+}
+
 // An out of bytes is made of products in f32.
 static vkf_status emit_gemm_int8(vkf__work *work, const void *args)
 {
@@ -263,10 +274,9 @@ static vkf_status emit_gemm_int8(vkf__work *work, const void *args)
         .b_shared = desc->b.rank == 2,
         .transpose_b = desc->transpose_b,
     };
-    VKF_RETURN_IF_ERROR(emit_vectors(work, desc, &product));
     if (is_bytes(desc->out.dtype))
         VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &product.d));
-    VKF_RETURN_IF_ERROR(vkf__emit_gemm_int8(work, &product));
+    VKF_RETURN_IF_ERROR(emit_products(work, desc, &product));
     if (!is_bytes(desc->out.dtype))
         return VKF_OK;
     const vkf__quantize_linear_args round = {
@@ -291,8 +301,8 @@ vkf_status vkf_gemm_int8_sized(vkf_context *context, const vkf_gemm_int8_desc *d
         return status;
     int8_job job = {0};
     VKF_TAKE_SIZED(&context->host, "vkf_gemm_int8", vkf_gemm_int8_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = "vkf_gemm_int8", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_gemm_int8");
     VKF_RETURN_IF_ERROR(check_gemm_int8(&check, desc, &job.shape));
     job.desc = desc;
-    return vkf__run_once(context, "gemm_int8", emit_gemm_int8, &job);
+    return vkf__run_operator(&check, &desc->out, "gemm_int8", emit_gemm_int8, &job);
 }

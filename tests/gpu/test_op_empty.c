@@ -168,6 +168,27 @@ static void test_sums_over_nothing_are_0(void **state)
         assert_true(out->values[i] == 0);
 }
 
+static void test_products_of_no_bytes(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(3, 4));
+    const vkf_gemm_int8_desc sums = {
+        .a = empty(VKF_DTYPE_U8, SHAPE(3, 0)), .b = empty(VKF_DTYPE_I8, SHAPE(0, 4)), .out = out->tensor};
+    const vkf_gemm_int8_desc none = {.a = empty(VKF_DTYPE_U8, SHAPE(0, 5)),
+                                     .b = empty(VKF_DTYPE_I8, SHAPE(5, 0)),
+                                     .out = empty(VKF_DTYPE_I32, SHAPE(0, 0))};
+    const vkf_quantize_linear_desc quantize = {
+        .x = EMPTY(0, 3), .scale = floats(ops, SHAPE(1)), .out = empty(VKF_DTYPE_U8, SHAPE(0, 3))};
+    const vkf_quantize_linear_desc back = {.x = quantize.out, .scale = quantize.scale, .out = quantize.x};
+    vkf_test_assert_ok(ops, vkf_gemm_int8(ops->gpu.context, &sums), "vkf_gemm_int8");
+    vkf_test_assert_ok(ops, vkf_gemm_int8(ops->gpu.context, &none), "vkf_gemm_int8");
+    vkf_test_assert_ok(ops, vkf_quantize_linear(ops->gpu.context, &quantize), "vkf_quantize_linear");
+    vkf_test_assert_ok(ops, vkf_dequantize_linear(ops->gpu.context, &back), "vkf_dequantize_linear");
+    vkf_test_download(ops, out);
+    for (size_t i = 0; i < out->count; i++)
+        assert_int_equal(out->ids[i], 0);
+}
+
 // Nothing is scattered, and nothing there can be gathered.
 static void test_indices_of_nothing(void **state)
 {
@@ -254,6 +275,7 @@ int main(void)
         VKF_OPS_TEST(test_empty_results),
         VKF_OPS_TEST(test_what_nothing_has_is_refused),
         VKF_OPS_TEST(test_sums_over_nothing_are_0),
+        VKF_OPS_TEST(test_products_of_no_bytes),
         VKF_OPS_TEST(test_indices_of_nothing),
         VKF_OPS_TEST(test_zero_eps_is_0),
         VKF_OPS_TEST(test_zero_scales_and_slopes_are_0),
