@@ -31,7 +31,7 @@
 #include "tried_config.h"
 
 #define CASE_BYTES ((uint64_t)16 << 20)
-#define FRUITLESS 12
+#define FRUITLESS 24
 #define WORDS VKF_OP_MAX_PARAMS
 
 // A build with sanitizers looks at how the references read and write: it takes every tenth kernel and its edge shapes,
@@ -39,7 +39,7 @@
 #ifdef __SANITIZE_ADDRESS__
 static const uint32_t stride = 10, draws = 0;
 #else
-static const uint32_t stride = 1, draws = 24;
+static const uint32_t stride = 1, draws = 48;
 #endif
 
 // A place that a change may be made at: a word of the parameters or, behind them, a constant.

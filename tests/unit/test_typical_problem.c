@@ -89,6 +89,8 @@ static void types_of(vkf__op op, vkf_dtype types[VKF_KERNEL_MAX_TYPES])
     types[2] = VKF_DTYPE_F32;
     if (op == VKF_OP_GEMM_INT8)
         types[0] = VKF_DTYPE_I8;
+    if (op == VKF_OP_QUANTIZE_LINEAR)
+        types[1] = VKF_DTYPE_I8;
 }
 
 static void test_typical_problems_are_served_for_every_op(void **state)
