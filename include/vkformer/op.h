@@ -158,6 +158,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf
 // either side, is lowered by slopes[h] * d. With an additive mask they multiply that instead (ggml's max_bias, whose
 // masks hold -d); its -inf masks whatever the slope. A sink (gpt-oss) is a score more in the softmax of every row of
 // its head, whose weight goes nowhere: a row in which every key is masked is 0 then, whatever fully_masked says.
+// Without keys (S = 0) out is 0.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D)
     vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H

@@ -2,10 +2,11 @@
 #include <math.h>
 
 #include "api/mask_check.h"
+#include "api/op_check.h"
 #include "base/sized.h"
 #include "op/attention.h"
+#include "op/copy.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 typedef struct attention_shape {
     uint32_t batch, q_len, k_len, heads, kv_heads, dim, v_dim;
@@ -29,7 +30,10 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->query, "query"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->key, "key"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->value, "value"));
-    if (s.heads % s.kv_heads != 0)
+    if (s.dim == 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: heads of query and key have no elements",
+                         check->function);
+    if (s.kv_heads == 0 ? s.heads > 0 : s.heads % s.kv_heads != 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u key heads do not divide %u query heads",
                          check->function, s.kv_heads, s.heads);
     *out_shape = s;
@@ -60,6 +64,13 @@ static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_sh
     };
 }
 
+// Without keys.
+static vkf_status emit_sums_of_none(vkf__work *work, const void *emitted)
+{
+    const vkf__attention_args *args = emitted;
+    return vkf__emit_zeros(work, "no_keys", &args->out.span, args->batch, args->heads * args->q_len, args->v_head_dim);
+}
+
 vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vkf_sdpa_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
@@ -68,8 +79,7 @@ vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vk
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_scaled_dot_product_attention", vkf_sdpa_desc, desc, desc_bytes);
-    const vkf__checker check = {
-        .host = &context->host, .function = "vkf_scaled_dot_product_attention", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_scaled_dot_product_attention");
     attention_shape shape = {0};
     VKF_RETURN_IF_ERROR(check_tensors(&check, desc, &shape));
     vkf__attention_args args = args_of(desc, &shape);
@@ -77,5 +87,6 @@ vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vk
     const vkf__mask_members members = VKF_MASK_MEMBERS(desc);
     const float scale = 1.0f / sqrtf((float)shape.dim);
     VKF_RETURN_IF_ERROR(vkf__check_masks(&check, &members, &target, scale, &args.masks));
-    return vkf__run_once(context, "attention", vkf__operator(VKF_OP_ATTENTION)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "attention",
+                             shape.k_len > 0 ? vkf__operator(VKF_OP_ATTENTION)->emit : emit_sums_of_none, &args);
 }

@@ -1,8 +1,8 @@
 // Public entry point of softmax with masks as a single operator.
 #include "api/mask_check.h"
+#include "api/op_check.h"
 #include "base/sized.h"
 #include "op/operators.h"
-#include "op/run_once.h"
 
 vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc, size_t desc_bytes)
 {
@@ -12,7 +12,7 @@ vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_softmax", vkf_softmax_desc, desc, desc_bytes);
-    const vkf__checker check = {.host = &context->host, .function = "vkf_softmax", .context = context};
+    const vkf__checker check = vkf__operator_checker(context, "vkf_softmax");
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
     VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
     if (!vkf__same_tensor(&desc->x, &desc->out))
@@ -31,5 +31,5 @@ vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc,
         .logarithm = desc->logarithm,
     };
     VKF_RETURN_IF_ERROR(vkf__check_masks(&check, &members, &target, 1.0f, &args.masks));
-    return vkf__run_once(context, "softmax", vkf__operator(VKF_OP_SOFTMAX)->emit, &args);
+    return vkf__run_operator(&check, &desc->out, "softmax", vkf__operator(VKF_OP_SOFTMAX)->emit, &args);
 }

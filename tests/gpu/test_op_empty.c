@@ -90,6 +90,38 @@ static void test_empty_results(void **state)
 }
 
 // Nothing is the largest of no elements, and no id finds a row of a table without rows.
+static void test_attention_of_nothing(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_context *context = ops->gpu.context;
+    vkf_test_operand *out = vkf_test_normal(ops, VKF_DTYPE_F32, 1, 1, SHAPE(2, 2, 3, 5));
+    const vkf_sdpa_desc descs[] = {
+        {.query = EMPTY(0, 2, 3, 4), .key = EMPTY(0, 2, 7, 4), .value = EMPTY(0, 2, 7, 5), .out = EMPTY(0, 2, 3, 5)},
+        {.query = EMPTY(2, 0, 3, 4), .key = EMPTY(2, 0, 7, 4), .value = EMPTY(2, 0, 7, 5), .out = EMPTY(2, 0, 3, 5)},
+        {.query = EMPTY(2, 2, 0, 4),
+         .key = floats(ops, SHAPE(2, 1, 7, 4)),
+         .value = floats(ops, SHAPE(2, 1, 7, 5)),
+         .out = EMPTY(2, 2, 0, 5)},
+        {.query = floats(ops, SHAPE(2, 2, 3, 4)),
+         .key = EMPTY(2, 1, 0, 4),
+         .value = EMPTY(2, 1, 0, 5),
+         .out = out->tensor},
+    };
+    for (size_t i = 0; i < COUNT_OF(descs); i++)
+        vkf_test_assert_ok(ops, vkf_scaled_dot_product_attention(context, &descs[i]), "attention");
+    vkf_test_download(ops, out);
+    for (size_t i = 0; i < out->count; i++)
+        assert_true(out->values[i] == 0);
+    vkf_sdpa_desc wrong = descs[0];
+    wrong.query = wrong.key = EMPTY(0, 2, 3, 0);
+    vkf_test_assert_refused(ops, vkf_scaled_dot_product_attention(context, &wrong), VKF_ERROR_INVALID_ARGUMENT,
+                            "heads without elements");
+    const vkf_softmax_desc rows = {.x = EMPTY(2, 0, 3), .out = EMPTY(2, 0, 3)};
+    const vkf_softmax_desc columns = {.x = EMPTY(2, 3, 0), .out = EMPTY(2, 3, 0)};
+    vkf_test_assert_ok(ops, vkf_softmax(context, &rows), "no rows");
+    vkf_test_assert_ok(ops, vkf_softmax(context, &columns), "no columns");
+}
+
 static void test_what_nothing_has_is_refused(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -273,6 +305,7 @@ int main(void)
         VKF_OPS_TEST(test_tensors_without_elements_are_made_and_read),
         VKF_OPS_TEST(test_empty_products),
         VKF_OPS_TEST(test_empty_results),
+        VKF_OPS_TEST(test_attention_of_nothing),
         VKF_OPS_TEST(test_what_nothing_has_is_refused),
         VKF_OPS_TEST(test_sums_over_nothing_are_0),
         VKF_OPS_TEST(test_products_of_no_bytes),
