@@ -373,9 +373,9 @@ void make_gradients()
         [[unroll]] for (uint j = 0; j < LANE_OTHERS; ++j) {
             uint i = r * LANE_OTHERS + j;
             float value = scores[i], change = dropped(i, dots[i]) - deltas[OWNS_KEYS ? j : r];
-            scores[i] = floatBitsToUint(value) != 0 ? value * change : 0.0;
             if (CAPPED && SUMS_FIRST)
-                scores[i] *= bends[i];
+                change *= bends[i];
+            scores[i] = floatBitsToUint(value) != 0 ? value * change : 0.0;
         }
     }
 }

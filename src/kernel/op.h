@@ -34,6 +34,7 @@
     X(ATTENTION_GRAD, attention_grad)           \
     X(ATTENTION_GRAD_PAIR, attention_grad_pair) \
     X(ATTENTION_GRAD_PACK, attention_grad_pack) \
+    X(SINK_GRAD, sink_grad)                     \
     X(GEMM_REDUCE, gemm_reduce)                 \
     X(GEMM_INT8, gemm_int8)                     \
     X(QUANTIZE_LINEAR, quantize_linear)         \

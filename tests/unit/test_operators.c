@@ -54,6 +54,7 @@ static const exception not_ahead[] = {
     {VKF_OP_GATE_GRAD, "its activation is a constant, which a layer says"},
     {VKF_OP_DROPOUT, "training alone asks for it"},
     {VKF_OP_EMBED_GRAD, "training alone asks for it"},
+    {VKF_OP_SINK_GRAD, TRAINS},
     {VKF_OP_POOL_GRAD, "training alone asks for it"},
     {VKF_OP_ADDITIVE_GRAD, "training alone asks for it"},
     {VKF_OP_SAMPLE, "generation alone asks for it"},

@@ -31,6 +31,7 @@ enum {
 typedef struct fixture {
     float q[QUERIES], k[KEYS], v[VALUES], dout[OUTS];
     float additive[HEADS * Q_LEN * K_LEN];
+    float slopes[HEADS], sinks[HEADS];
     uint8_t hidden[BATCH * K_LEN];
     int32_t lengths[BATCH];
     // What is asked for:
@@ -39,6 +40,8 @@ typedef struct fixture {
     int32_t causal_offset;
     uint32_t window;
     vkf__attention_dropout dropout;
+    float soft_cap;
+    bool sloped, sunk;
 } fixture;
 
 static void fill(vkf_test_random *random, float *values, size_t count)
@@ -61,6 +64,8 @@ static fixture *make_fixture(void)
     fill(&random, b->additive, HEADS * Q_LEN * K_LEN);
     for (size_t i = 0; i < HEADS * Q_LEN * K_LEN; i++)
         b->additive[i] = i % 3 == 1 || i < K_LEN ? -INFINITY : b->additive[i];
+    fill(&random, b->slopes, HEADS);
+    fill(&random, b->sinks, HEADS);
     vkf_test_fill_bools(&random, b->hidden, BATCH * K_LEN, 0.4);
     b->lengths[1] = K_LEN - 2;
     return b;
@@ -89,6 +94,8 @@ static vkf__attention_args forward_of(const fixture *b)
         .masks.mask = vkf_hand_operand(VKF_DTYPE_F32, b->mask_kind ? b->additive : NULL, HEADS * Q_LEN * K_LEN),
         .masks.key_mask = lengths ? vkf_hand_operand(VKF_DTYPE_I32, b->lengths, BATCH)
                                   : vkf_hand_operand(VKF_DTYPE_BOOL, hidden ? b->hidden : NULL, BATCH * K_LEN),
+        .masks.slopes = vkf_hand_operand(VKF_DTYPE_F32, b->sloped ? b->slopes : NULL, HEADS),
+        .masks.sinks = vkf_hand_operand(VKF_DTYPE_F32, b->sunk ? b->sinks : NULL, HEADS),
         .masks.kind = b->mask_kind,
         .masks.key_kind = b->key_mask_kind,
         .batch = BATCH,
@@ -106,6 +113,7 @@ static vkf__attention_args forward_of(const fixture *b)
         .masks.causal_offset = b->causal_offset,
         .masks.window = b->window,
         .masks.scale = SCALE,
+        .masks.soft_cap = b->soft_cap,
     };
 }
 
@@ -135,17 +143,27 @@ static double kept(const fixture *b, uint32_t row, uint32_t s)
     return d->p > 0 && words[s % 4] < vkf__dropout_threshold(d->p) ? 0 : (double)vkf__dropout_scale(d->p);
 }
 
+// What a mask adds to a score, or the distance of its key.
+static double added_by_slope(const fixture *b, uint32_t h, double bias, double distance)
+{
+    if (!b->sloped)
+        return bias;
+    return (double)b->slopes[h] * (b->mask_kind ? bias : -fabs(distance));
+}
+
 // The sum of a row's output, weighed by its gradient, from the definition of attention.
 static double row_product(const fixture *b, uint32_t row)
 {
     const uint32_t l = row % Q_LEN, h = row / Q_LEN % HEADS, batch = row / Q_LEN / HEADS;
     const uint32_t first_key = (batch * KV_HEADS + h / (HEADS / KV_HEADS)) * K_LEN;
-    double total = 0, sum = 0;
+    double total = b->sunk ? exp((double)b->sinks[h]) : 0, sum = 0;
     for (uint32_t s = 0; s < K_LEN; s++) {
         const double bias = b->mask_kind ? (double)b->additive[(h * Q_LEN + l) * K_LEN + s] : 0;
         const double score =
             (double)SCALE * dot(b->q + (size_t)row * WIDTH, b->k + (size_t)(first_key + s) * WIDTH, WIDTH);
-        const double weight = is_seen(b, batch, (int32_t)l, (int32_t)s) ? exp(score + bias) : 0;
+        const double capped = b->soft_cap > 0 ? b->soft_cap * tanh(score / b->soft_cap) : score;
+        const double added = bias == -INFINITY ? bias : added_by_slope(b, h, bias, (double)s - l);
+        const double weight = is_seen(b, batch, (int32_t)l, (int32_t)s) ? exp(capped + added) : 0;
         total += weight;
         sum += weight * kept(b, row, s) *
                dot(b->dout + (size_t)row * V_WIDTH, b->v + (size_t)(first_key + s) * V_WIDTH, V_WIDTH);
@@ -200,6 +218,8 @@ static void check(fixture *b)
         .dk = heads_of(b->k, KV_HEADS, K_LEN, WIDTH),
         .dv = heads_of(b->v, KV_HEADS, K_LEN, V_WIDTH),
     };
+    if (b->sunk)
+        args.dsinks = vkf_hand_operand(VKF_DTYPE_F32, b->sinks, HEADS);
     const vkf__attention_train_args train = {args.forward, args.dropout, args.row_stats};
     if (b->mask_kind)
         args.dbias = (vkf__heads_span){vkf_hand_operand(VKF_DTYPE_F32, b->additive, HEADS * Q_LEN * K_LEN), 0, K_LEN,
@@ -216,6 +236,8 @@ static void check(fixture *b)
     check_differences(b, b->v, &args.dv, VALUES);
     if (b->mask_kind)
         check_differences(b, b->additive, &args.dbias, HEADS * Q_LEN * K_LEN);
+    if (b->sunk)
+        check_differences(b, b->sinks, &(vkf__heads_span){.span = args.dsinks}, HEADS);
     free(b);
 }
 
@@ -270,6 +292,35 @@ static void test_grad_with_dropout(void **state)
     check(b);
 }
 
+// In a row that sees no key its sink has all the weight.
+static void test_grad_with_sinks(void **state)
+{
+    (void)state;
+    fixture *b = make_fixture();
+    b->sunk = true;
+    b->key_mask_kind = VKF_MASK_LENGTHS;
+    check(b);
+}
+
+static void test_grad_with_a_cap_and_slopes(void **state)
+{
+    (void)state;
+    fixture *b = make_fixture();
+    b->soft_cap = 1.5f;
+    b->sloped = true;
+    check(b);
+}
+
+static void test_grad_with_all_forms_of_scores(void **state)
+{
+    (void)state;
+    fixture *b = make_fixture();
+    b->soft_cap = 2;
+    b->sloped = b->sunk = true;
+    b->mask_kind = VKF_MASK_ADDITIVE;
+    check(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +330,9 @@ int main(void)
         cmocka_unit_test(test_grad_with_lengths),
         cmocka_unit_test(test_grad_with_causal_mask_and_window),
         cmocka_unit_test(test_grad_with_dropout),
+        cmocka_unit_test(test_grad_with_sinks),
+        cmocka_unit_test(test_grad_with_a_cap_and_slopes),
+        cmocka_unit_test(test_grad_with_all_forms_of_scores),
     };
     return cmocka_run_group_tests_name("reference_attention_grad", tests, vkf_hand_setup, vkf_hand_teardown);
 }

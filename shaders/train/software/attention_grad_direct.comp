@@ -356,9 +356,9 @@ void make_gradients(uint first, uint end)
     [[unroll]] for (uint j = 0; j < STEP; ++j) {
         float change = dropped(j, changes[j]);
         change -= OWNS_KEYS ? query_number(p.deltas_first, first, end, j) : own_delta;
-        changes[j] = floatBitsToUint(scores[j]) != 0 ? scores[j] * change : 0.0;
         if (CAPPED)
-            changes[j] *= bends[j];
+            change *= bends[j];
+        changes[j] = floatBitsToUint(scores[j]) != 0 ? scores[j] * change : 0.0;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "shared/embed_grad.h"
 #include "shared/gate_grad.h"
 #include "shared/pool_grad.h"
+#include "shared/sink_grad.h"
 
 // A workgroup per sequence, and then parts of rows; n is the length of a row.
 static const vkf__config pool_grad_configs[] = {
@@ -26,6 +27,7 @@ static const char *const activation_grad_constants[VKF_ACTIVATION_GRAD_SPEC_COUN
 static const char *const gate_grad_constants[VKF_GATE_GRAD_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE_GRAD, ACTIVATION)};
 static const char *const dropout_constants[VKF_DROPOUT_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(DROPOUT, HAS_RESIDUAL)};
 static const char *const embed_grad_constants[VKF_EMBED_GRAD_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const sink_grad_constants[VKF_SINK_GRAD_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const additive_grad_constants[VKF_ADDITIVE_GRAD_SPEC_COUNT] = {LOCAL_SIZE,
                                                                                   CONSTANT(ADDITIVE_GRAD, KIND)};
 static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
@@ -51,6 +53,11 @@ static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
         .name = NAME_1("dropout", x), TYPES_1(x), .op = VKF_OP_DROPOUT, .needs = STORAGE(x), .operand_count = 3, \
         FLAT(vkf_dropout_params), CONSTANTS(dropout_constants)                                                   \
     }
+#define SINK_GRAD(x)                                                                                                 \
+    {                                                                                                                \
+        .name = NAME_1("sink_grad", x), TYPES_1(x), .op = VKF_OP_SINK_GRAD, .needs = STORAGE(x), .operand_count = 4, \
+        FLAT(vkf_sink_grad_params), CONSTANTS(sink_grad_constants)                                                   \
+    }
 #define EMBED_GRAD(x)                                                                                                  \
     {                                                                                                                  \
         .name = NAME_1("embed_grad", x), TYPES_1(x), .op = VKF_OP_EMBED_GRAD, .needs = STORAGE(x), .operand_count = 3, \
@@ -69,7 +76,8 @@ static const char *const pool_grad_constants[VKF_POOL_GRAD_SPEC_COUNT] = {
     }
 
 static const vkf__kernel rows[] = {
-    ACTIVATION_GRAD(f32), GATE_GRAD(f32), DROPOUT(f32), EMBED_GRAD(f32), POOL_GRAD(f32), ADDITIVE_GRAD(f32),
+    ACTIVATION_GRAD(f32), GATE_GRAD(f32), DROPOUT(f32),       SINK_GRAD(f32),
+    EMBED_GRAD(f32),      POOL_GRAD(f32), ADDITIVE_GRAD(f32),
 };
 
 const vkf__family vkf__grad_flat_family = {rows, COUNT(rows)};

@@ -12,6 +12,7 @@
 #include "op/operators.h"
 #include "op/train/attention_grad_cases.h"
 #include "op/train/dropout.h"
+#include "op/train/sink_grad.h"
 #include "shared/attention_grad.h"
 
 // The widest head that the kernels take: they unroll over it.
@@ -463,6 +464,24 @@ static vkf_status emit_part(vkf__work *work, const vkf__attention_grad_args *arg
     return emit_keys_and_values(work, args, of);
 }
 
+static vkf_status emit_sinks(vkf__work *work, const vkf__attention_grad_args *args, const packed *rows)
+{
+    const vkf__attention_args *forward = &args->forward;
+    const vkf__sink_grad_args sinks = {
+        .label = "grad_sinks",
+        .stats = row_stats(rows),
+        .deltas = deltas(rows),
+        .sinks = forward->masks.sinks,
+        .out = args->dsinks,
+        .batch = forward->batch,
+        .heads = forward->heads,
+        .kv_heads = forward->kv_heads,
+        .q_len = forward->q_len,
+        .accumulate = args->accumulate_sinks,
+    };
+    return vkf__present(&args->dsinks) ? vkf__emit_sink_grad(work, &sinks) : VKF_OK;
+}
+
 vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args)
 {
     subject of = {.forward = &args->forward, .dropout = &args->dropout};
@@ -474,5 +493,5 @@ vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_a
         take_part(&of, i);
         VKF_RETURN_IF_ERROR(emit_part(work, args, &of, i == 0));
     }
-    return VKF_OK;
+    return emit_sinks(work, args, &of.rows);
 }

@@ -42,12 +42,13 @@ typedef struct vkf__attention_grad_args {
     // Optional, f32, with a batch_stride of 0: what a bias gets that is added to the scores of every batch entry, as an
     // additive mask is. Rows are queries, of mask_cols keys.
     vkf__heads_span dbias;
+    vkf__span dsinks; // optional, (heads) f32: the gradient of forward.masks.sinks
     // (2, batch, kv_heads, q_len, heads / kv_heads) f32: the highest score of each row, the maximum, then one over the
     // sum of exp(score - maximum), as the forward pass left them; any number and 0 for one that sees no key. Absent:
     // they are taken here.
     vkf__span row_stats;
     // Add to what the gradient holds; else that is not read.
-    bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias;
+    bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias, accumulate_sinks;
 } vkf__attention_grad_args;
 
 // Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones; TOO_LARGE where q, k, v

@@ -157,6 +157,9 @@ static void set_gradients(vkf__cases *c, const shape *s, vkf__attention_grad_arg
             .row_stride = queries_first ? s->heads * cols : cols,
             .head_stride = queries_first ? cols : s->q_len * cols,
         };
+    if (vkf__present(&grad->forward.masks.sinks))
+        grad->dsinks = vkf__case_floats(c, VKF_DTYPE_F32, s->heads);
+    grad->accumulate_sinks = vkf__case_flip(c, false);
     grad->accumulate_q = vkf__case_flip(c, false);
     grad->accumulate_k = vkf__case_flip(c, false);
     grad->accumulate_v = vkf__case_flip(c, true);
