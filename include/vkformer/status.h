@@ -89,9 +89,9 @@ VKF_API const char *vkf_status_name(vkf_status status);
 // What a call has said of its failure: the sentence that a message callback gets, too, if there is one. `status` is
 // what the call has returned, on the same thread and last of all calls there. So a server tells the errors of its
 // threads and calls apart, whatever they share, and needs no callback; vkf_last_limit() has numbers. Each failure puts
-// its sentence in the place of the one before it; a call that succeeds may do so, too. It costs memory of the thread, 2
-// KiB, and nothing where nothing fails. Never NULL: where nothing was said, as of what the caller cancelled, it is the
-// text of the status. Valid until a call on the same thread.
+// its sentence in the place of the one before it; a call that succeeds may do so, too. It costs 4 KiB of a thread in
+// which something fails, or which asks. Never NULL: where nothing was said, as of what the caller cancelled, or where
+// memory is exhausted, it is the text of the status. Valid until a call on the same thread.
 VKF_API const char *vkf_last_error(vkf_status status);
 
 typedef enum vkf_severity {

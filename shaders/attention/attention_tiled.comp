@@ -114,9 +114,13 @@ void start(work w)
     k_source = view_source(k_offset, w.b * p.k_batch + w.kv_head * p.k_head, p.k_row, HEAD_DIM);
     v_source = view_source(v_offset, w.b * p.v_batch + w.kv_head * p.v_head, p.v_row, V_HEAD_DIM);
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
-        vec2 begun = start_softmax(view_row(w, w.first_row + local_row(r)).h, w.split == 0);
-        maximum[r] = begun.x;
-        total[r] = lane() == 0 ? begun.y : 0.0;
+        maximum[r] = LOWEST;
+        total[r] = 0.0;
+        if (SUNK) { // else Apple's compiler takes more registers for what it begins with
+            vec2 begun = start_softmax(view_row(w, w.first_row + local_row(r)).h, w.split == 0);
+            maximum[r] = begun.x;
+            total[r] = lane() == 0 ? begun.y : 0.0;
+        }
     }
     [[unroll]] for (uint i = 0; i < QUERIES * LANE_QUADS; ++i)
         sums[i] = vec4(0.0);

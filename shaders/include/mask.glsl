@@ -136,11 +136,13 @@ float weight(float score, float maximum)
 // The maximum and the total that the softmax of a row of head h begins with: those of its sink, if it has one here.
 vec2 start_softmax(uint h, bool here)
 {
-    if (!SUNK || !here)
-        return vec2(LOWEST, 0.0);
-    float sink = texelFetch(sinks_texels, int(sinks_offset + h)).x;
-    float maximum = sink > LOWEST ? sink : LOWEST;
-    return vec2(maximum, weight(sink, maximum));
+    vec2 begun = vec2(LOWEST, 0.0);
+    if (SUNK) {
+        float sink = texelFetch(sinks_texels, int(sinks_offset + h)).x;
+        begun.x = here && sink > LOWEST ? sink : LOWEST;
+        begun.y = here ? weight(sink, begun.x) : 0.0;
+    }
+    return begun;
 }
 
 #endif

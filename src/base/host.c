@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "base/size.h"
 
 #define MESSAGE_BYTES 2048 // on the stack, so that running out of memory can still be reported
@@ -79,11 +80,12 @@ static bool show_controls(const char *text, char out[MESSAGE_BYTES])
 }
 
 // What the thread's last failure has said.
-static _Thread_local struct {
+typedef struct failure {
     vkf_status status;
     vkf__limit limit, next; // `next` was noted for the failure that follows
     char text[MESSAGE_BYTES];
-} last;
+} failure;
+_Static_assert(sizeof(failure) <= VKF_THREAD_BYTES, "a thread has no room for its last failure");
 
 static bool wants(const vkf__host *host, vkf_severity severity)
 {
@@ -115,15 +117,20 @@ void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, 
 
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...)
 {
+    failure *last = vkf__thread_memory();
+    char text[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    put_arguments(last.text, format, arguments);
+    put_arguments(text, format, arguments);
     va_end(arguments);
-    last.status = status;
-    last.limit = last.next;
-    last.next = (vkf__limit){0};
+    if (last) {
+        last->status = status;
+        last->limit = last->next;
+        last->next = (vkf__limit){0};
+        memcpy(last->text, text, sizeof last->text);
+    }
     if (wants(host, VKF_SEVERITY_ERROR))
-        host->message(host->message_user, VKF_SEVERITY_ERROR, last.text);
+        host->message(host->message_user, VKF_SEVERITY_ERROR, text);
     return status;
 }
 
@@ -136,18 +143,22 @@ vkf_status vkf__null_argument(const char *function)
 
 const char *vkf_last_error(vkf_status status)
 {
-    return status != VKF_OK && status == last.status ? last.text : vkf_status_text(status);
+    const failure *last = vkf__thread_memory();
+    return last && status != VKF_OK && status == last->status ? last->text : vkf_status_text(status);
 }
 
 const vkf__host *vkf__limited(const vkf__host *host, const char *what, uint64_t asked, uint64_t allowed)
 {
-    last.next = (vkf__limit){what, asked, allowed};
+    failure *last = vkf__thread_memory();
+    if (last)
+        last->next = (vkf__limit){what, asked, allowed};
     return host;
 }
 
 vkf__limit vkf__last_limit(void)
 {
-    return last.limit;
+    const failure *last = vkf__thread_memory();
+    return last ? last->limit : (vkf__limit){0};
 }
 
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes)

@@ -14,6 +14,11 @@ long vkf__process_id(void);
 bool vkf__watch_forks(void);
 long vkf__this_process(void);
 
+// Memory of the calling thread's, the same at every call and zeros at first, which ends with the thread. NULL where
+// there is none.
+#define VKF_THREAD_BYTES 4096
+void *vkf__thread_memory(void);
+
 // Where a process runs. Numbers of processes are those of one machine, of its run since it was started, and of a
 // container. Texts have no blanks.
 typedef struct vkf__process_place {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +31,39 @@ double vkf__now_ns(void)
 double vkf__thread_ns(void)
 {
     return nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static pthread_key_t memory_key;
+static pthread_once_t memory_once = PTHREAD_ONCE_INIT;
+static bool has_memory_key;
+
+// By free(), which is still there when a thread ends behind this library.
+static void make_memory_key(void)
+{
+    has_memory_key = pthread_key_create(&memory_key, free) == 0;
+}
+
+__attribute__((destructor)) static void drop_memory_key(void)
+{
+    if (!has_memory_key)
+        return;
+    free(pthread_getspecific(memory_key));
+    (void)pthread_key_delete(memory_key);
+}
+
+// Not _Thread_local, which on Android is a runtime's work.
+void *vkf__thread_memory(void)
+{
+    if (pthread_once(&memory_once, make_memory_key) != 0 || !has_memory_key)
+        return NULL;
+    void *memory = pthread_getspecific(memory_key);
+    if (memory)
+        return memory;
+    memory = calloc(1, VKF_THREAD_BYTES);
+    if (memory && pthread_setspecific(memory_key, memory) == 0)
+        return memory;
+    free(memory);
+    return NULL;
 }
 
 void vkf__pause_ns(uint64_t duration_ns)

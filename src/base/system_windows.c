@@ -1,5 +1,6 @@
 // Clocks, processes, threads and names of Windows.
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,6 +33,12 @@ double vkf__thread_ns(void)
     if (!GetThreadTimes(GetCurrentThread(), &created, &ended, &kernel, &user))
         return 0;
     return nanoseconds(kernel) + nanoseconds(user);
+}
+
+void *vkf__thread_memory(void)
+{
+    static _Thread_local max_align_t memory[VKF_THREAD_BYTES / sizeof(max_align_t)];
+    return memory;
 }
 
 void vkf__pause_ns(uint64_t duration_ns)
