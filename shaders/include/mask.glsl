@@ -88,14 +88,15 @@ float cap_slope(float capped)
     return CAPPED ? 1.0 - share * share : 1.0;
 }
 
-// What is added to the score of a column for its query: -inf masks it whatever the slope.
+// What is added to the score of a column for its query: -inf masks it whatever the slope. The product is rounded by
+// itself: of a low number it is so large that gradients, which compute scores again, must find the same to the bit.
 float added_by_query(mask_view view, uint col)
 {
-    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE) {
-        float added = mask_load_f32(view.mask + col);
-        return SLOPED && !is_masked(added) ? view.slope * added : added;
-    }
-    return SLOPED ? -view.slope * abs(float(int(col) - view.origin)) : 0.0;
+    float added = SLOPED ? -abs(float(int(col) - view.origin)) : 0.0;
+    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
+        added = mask_load_f32(view.mask + col);
+    precise float sloped = view.slope * added;
+    return SLOPED && !is_masked(added) ? sloped : added;
 }
 
 // The score of a column below mask_cols under the masks; MASKED where it is masked. The masks that are added are added

@@ -51,6 +51,7 @@ static void set_masks(vkf__cases *c, const shape *s, vkf__attention_args *args)
     vkf__case_draw_masks(c, &ids, (const uint32_t[4]){s->batch, s->heads, s->q_len, s->k_len}, false,
                          (int32_t)s->k_len - (int32_t)s->q_len, masks);
     masks->scale = 0.25f;
+    masks->slopes = (vkf__span){0};
     // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block, and at edge
     // shapes the last query in whose window a key lies is not the last of all.
     if (c->draw)
@@ -186,8 +187,10 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
         .by_largest = c->draw,
         .least = 1,
     };
-    (void)snprintf(one.shape, sizeof one.shape, "batch %u, heads %u and %u, queries %u, keys %u, widths %u and %u",
-                   s->batch, s->heads, s->kv_heads, s->q_len, s->k_len, s->width, s->v_width);
+    (void)snprintf(one.shape, sizeof one.shape,
+                   "%u: heads %u, %u; queries %u, keys %u, widths %u, %u; masks %d, %d; form %u", s->batch, s->heads,
+                   s->kv_heads, s->q_len, s->k_len, s->width, s->v_width, (int)args.grad.forward.masks.kind,
+                   (int)args.grad.forward.masks.key_kind, vkf__score_form(&args.grad.forward.masks));
     return vkf__case_run_as(c, &one);
 }
 
