@@ -5,6 +5,7 @@
 
 #include "shared/quantize_linear.h"
 #include "include/grid.glsl"
+#include "include/math.glsl"
 
 layout(constant_id = VKF_QUANTIZE_LINEAR_SPEC_X) const uint X = VKF_QUANTIZE_LINEAR_F32;
 layout(constant_id = VKF_QUANTIZE_LINEAR_SPEC_OUT) const uint OUT = VKF_QUANTIZE_LINEAR_I8;
@@ -57,7 +58,7 @@ uint byte_of(uint i)
 {
     uint channel = i / p.inner % p.channels;
     float x = uintBitsToFloat(x_word(i)), scale = HAS_SCALE != 0 ? scale_data[scale_offset + channel] : 1.0;
-    float steps = isnan(x) ? 0.0 : roundEven(clamp(divide(x, scale), -1024.0, 1024.0));
+    float steps = is_nan(x) ? 0.0 : roundEven(clamp(divide(x, scale), -1024.0, 1024.0));
     int least = OUT == VKF_QUANTIZE_LINEAR_I8 ? -128 : 0;
     return uint(clamp(int(steps) + zero_of(channel), least, least + 255)) & 0xffu;
 }

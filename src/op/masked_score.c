@@ -122,7 +122,17 @@ static void place_mask(vkf__cases *c, const uint32_t scores[4], bool all, vkf__m
     out->batch = vkf__case_flip(c, false) ? (out->head > 0 ? scores[1] : 1) * scores[2] * out->row : 0;
 }
 
-// What else becomes of scores: a cap that bends them, slopes of either sign, and sinks, of which one has no weight.
+static vkf__span slopes_of(vkf__cases *c, uint32_t heads)
+{
+    const vkf__span span = vkf__case_floats(c, VKF_DTYPE_F32, heads);
+    float *slopes = vkf__case_bytes(c, &span);
+    for (uint32_t h = 0; h < heads; h++)
+        slopes[h] /= 2;
+    return span;
+}
+
+// What else becomes of scores: a cap that bends them, slopes of either sign, and sinks, of which one has no weight. By
+// slopes beyond 1 low scores would be infinite.
 static void draw_form(vkf__cases *c, uint32_t form, uint32_t heads, int32_t position, vkf__masks *out)
 {
     static const float no_weight = -INFINITY;
@@ -130,7 +140,7 @@ static void draw_form(vkf__cases *c, uint32_t form, uint32_t heads, int32_t posi
     if (form & VKF_SHADER_SCORE_CAPPED)
         out->soft_cap = vkf__case_factor(c, 0.5f);
     if (form & VKF_SHADER_SCORE_SLOPED)
-        out->slopes = vkf__case_floats(c, VKF_DTYPE_F32, heads);
+        out->slopes = slopes_of(c, heads);
     if (form & VKF_SHADER_SCORE_SUNK)
         out->sinks = vkf__case_floats(c, VKF_DTYPE_F32, heads);
     if (vkf__present(&out->sinks) && vkf__case_flip(c, false))

@@ -77,9 +77,6 @@ static const place inert[] = {
     {VKF_OP_ATTENTION_GRAD, GRAD(fully_masked), "rows that see no key have no gradient"},
     {VKF_OP_ATTENTION_GRAD_PAIR, GRAD(batch), "a bias alone is summed over the batch"},
     {VKF_OP_ATTENTION_GRAD_PAIR, GRAD(fully_masked), "rows that see no key have no gradient"},
-    {VKF_OP_ATTENTION_TRAIN, GRAD(distance_offset), "it takes no slopes"},
-    {VKF_OP_ATTENTION_GRAD, GRAD(distance_offset), "it takes no slopes"},
-    {VKF_OP_ATTENTION_GRAD_PAIR, GRAD(distance_offset), "it takes no slopes"},
 };
 
 // Words that are switches, which go from 1 to 0, too: a size of 0 would be divided by.

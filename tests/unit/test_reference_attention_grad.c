@@ -31,7 +31,7 @@ enum {
 typedef struct fixture {
     float q[QUERIES], k[KEYS], v[VALUES], dout[OUTS];
     float additive[HEADS * Q_LEN * K_LEN];
-    float sinks[HEADS];
+    float slopes[HEADS], sinks[HEADS];
     uint8_t hidden[BATCH * K_LEN];
     int32_t lengths[BATCH];
     // What is asked for:
@@ -41,7 +41,7 @@ typedef struct fixture {
     uint32_t window;
     vkf__attention_dropout dropout;
     float soft_cap;
-    bool sunk;
+    bool sloped, sunk;
 } fixture;
 
 static void fill(vkf_test_random *random, float *values, size_t count)
@@ -64,6 +64,7 @@ static fixture *make_fixture(void)
     fill(&random, b->additive, HEADS * Q_LEN * K_LEN);
     for (size_t i = 0; i < HEADS * Q_LEN * K_LEN; i++)
         b->additive[i] = i % 3 == 1 || i < K_LEN ? -INFINITY : b->additive[i];
+    fill(&random, b->slopes, HEADS);
     fill(&random, b->sinks, HEADS);
     vkf_test_fill_bools(&random, b->hidden, BATCH * K_LEN, 0.4);
     b->lengths[1] = K_LEN - 2;
@@ -93,6 +94,7 @@ static vkf__attention_args forward_of(const fixture *b)
         .masks.mask = vkf_hand_operand(VKF_DTYPE_F32, b->mask_kind ? b->additive : NULL, HEADS * Q_LEN * K_LEN),
         .masks.key_mask = lengths ? vkf_hand_operand(VKF_DTYPE_I32, b->lengths, BATCH)
                                   : vkf_hand_operand(VKF_DTYPE_BOOL, hidden ? b->hidden : NULL, BATCH * K_LEN),
+        .masks.slopes = vkf_hand_operand(VKF_DTYPE_F32, b->sloped ? b->slopes : NULL, HEADS),
         .masks.sinks = vkf_hand_operand(VKF_DTYPE_F32, b->sunk ? b->sinks : NULL, HEADS),
         .masks.kind = b->mask_kind,
         .masks.key_kind = b->key_mask_kind,
@@ -141,6 +143,14 @@ static double kept(const fixture *b, uint32_t row, uint32_t s)
     return d->p > 0 && words[s % 4] < vkf__dropout_threshold(d->p) ? 0 : (double)vkf__dropout_scale(d->p);
 }
 
+// What a mask adds to a score, or the distance of its key.
+static double added_by_slope(const fixture *b, uint32_t h, double bias, double distance)
+{
+    if (!b->sloped)
+        return bias;
+    return (double)b->slopes[h] * (b->mask_kind ? bias : -fabs(distance));
+}
+
 // The sum of a row's output, weighed by its gradient, from the definition of attention.
 static double row_product(const fixture *b, uint32_t row)
 {
@@ -152,7 +162,8 @@ static double row_product(const fixture *b, uint32_t row)
         const double score =
             (double)SCALE * dot(b->q + (size_t)row * WIDTH, b->k + (size_t)(first_key + s) * WIDTH, WIDTH);
         const double capped = b->soft_cap > 0 ? b->soft_cap * tanh(score / b->soft_cap) : score;
-        const double weight = is_seen(b, batch, (int32_t)l, (int32_t)s) ? exp(capped + bias) : 0;
+        const double added = bias == -INFINITY ? bias : added_by_slope(b, h, bias, (double)s - l);
+        const double weight = is_seen(b, batch, (int32_t)l, (int32_t)s) ? exp(capped + added) : 0;
         total += weight;
         sum += weight * kept(b, row, s) *
                dot(b->dout + (size_t)row * V_WIDTH, b->v + (size_t)(first_key + s) * V_WIDTH, V_WIDTH);
@@ -291,20 +302,21 @@ static void test_grad_with_sinks(void **state)
     check(b);
 }
 
-static void test_grad_with_a_cap(void **state)
+static void test_grad_with_a_cap_and_slopes(void **state)
 {
     (void)state;
     fixture *b = make_fixture();
     b->soft_cap = 1.5f;
+    b->sloped = true;
     check(b);
 }
 
-static void test_grad_with_a_cap_sinks_and_a_mask(void **state)
+static void test_grad_with_all_forms_of_scores(void **state)
 {
     (void)state;
     fixture *b = make_fixture();
     b->soft_cap = 2;
-    b->sunk = true;
+    b->sloped = b->sunk = true;
     b->mask_kind = VKF_MASK_ADDITIVE;
     check(b);
 }
@@ -319,8 +331,8 @@ int main(void)
         cmocka_unit_test(test_grad_with_causal_mask_and_window),
         cmocka_unit_test(test_grad_with_dropout),
         cmocka_unit_test(test_grad_with_sinks),
-        cmocka_unit_test(test_grad_with_a_cap),
-        cmocka_unit_test(test_grad_with_a_cap_sinks_and_a_mask),
+        cmocka_unit_test(test_grad_with_a_cap_and_slopes),
+        cmocka_unit_test(test_grad_with_all_forms_of_scores),
     };
     return cmocka_run_group_tests_name("reference_attention_grad", tests, vkf_hand_setup, vkf_hand_teardown);
 }

@@ -54,9 +54,6 @@ static vkf_status check(const vkf__work *work, const char *label, const vkf__att
         return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
                          "%s.%s: heads of %u and %u elements; gradients are for up to %u", work->name, label,
                          forward->head_dim, forward->v_head_dim, MAX_WIDTH);
-    if (vkf__present(&forward->masks.slopes))
-        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
-                         "%s.%s: gradients are for scores without slopes", work->name, label);
     return VKF_OK;
 }
 

@@ -21,8 +21,7 @@ typedef struct vkf__attention_train_args {
     vkf__span row_stats; // gets what vkf__attention_grad_args takes; where the row is NaN, so is its maximum
 } vkf__attention_train_args;
 
-// Everything is f32. Takes heads of up to 256 elements, and scores without slopes. Statuses as of
-// vkf__emit_attention_grad().
+// Everything is f32. Takes heads of up to 256 elements. Statuses as of vkf__emit_attention_grad().
 VKF_MUST_CHECK vkf_status vkf__emit_attention_train(vkf__work *work, const vkf__attention_train_args *args);
 
 // Whether the row stats had better be left to the way back, which packs the operands that they are of anyway: of short
@@ -52,8 +51,8 @@ typedef struct vkf__attention_grad_args {
     bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias, accumulate_sinks;
 } vkf__attention_grad_args;
 
-// Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones, and for slopes; TOO_LARGE
-// where q, k, v and dout together have more than 2^32 - 1 elements, or of one head more bytes than one operand.
+// Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones; TOO_LARGE where q, k, v
+// and dout together have more than 2^32 - 1 elements, or of one head more bytes than one operand.
 VKF_MUST_CHECK vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args);
 
 #endif

@@ -51,7 +51,6 @@ static void set_masks(vkf__cases *c, const shape *s, vkf__attention_args *args)
     vkf__case_draw_masks(c, &ids, (const uint32_t[4]){s->batch, s->heads, s->q_len, s->k_len}, false,
                          (int32_t)s->k_len - (int32_t)s->q_len, masks);
     masks->scale = 0.25f;
-    masks->slopes = (vkf__span){0};
     // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block, and at edge
     // shapes the last query in whose window a key lies is not the last of all.
     if (c->draw)
