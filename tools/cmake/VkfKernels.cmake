@@ -5,13 +5,15 @@
 #   blocks     weights in blocks (q8 and its like)
 #   matrices   products by cooperative matrices
 #   software   for drivers that run on the processor, as lavapipe: without these they take the other kernels
-set(VKF_ALL_KERNELS f16 bf16 blocks matrices software)
-set(VKF_KERNELS "${VKF_ALL_KERNELS}" CACHE STRING
-    "Groups of kernels that are embedded beside those in f32: f16, bf16, blocks, matrices, software")
+#   rotary     positions by rotation
+#   operators  what neither layers nor models ask for: elements by an index, activations by themselves, bytes
+set(VKF_ALL_KERNELS f16 bf16 blocks matrices software rotary operators)
+list(JOIN VKF_ALL_KERNELS ", " names)
+set(VKF_KERNELS "${VKF_ALL_KERNELS}" CACHE STRING "Groups of kernels that are embedded beside those in f32: ${names}")
 foreach(group IN LISTS VKF_KERNELS)
     if(NOT group IN_LIST VKF_ALL_KERNELS AND NOT group STREQUAL "f32")
-        message(FATAL_ERROR "VKF_KERNELS: '${group}' is no group of kernels; there are f16, bf16, blocks, matrices and "
-                            "software, and f32, which is always embedded")
+        message(FATAL_ERROR "VKF_KERNELS: '${group}' is no group of kernels; there are ${names}, and f32, which is "
+                            "always embedded")
     endif()
 endforeach()
 
@@ -35,6 +37,12 @@ function(vkf_kernel_chosen out kernel source)
     endif()
     if(source MATCHES "(^|/)software/")
         list(APPEND groups software)
+    endif()
+    if(kernel MATCHES "^rotary")
+        list(APPEND groups rotary)
+    endif()
+    if(kernel MATCHES "^(activation|gemm_int8|gemm_int8_dot|index|quantize_linear)$")
+        list(APPEND groups operators)
     endif()
     list(REMOVE_ITEM groups ${VKF_KERNELS})
     string(REGEX REPLACE "_subgroup$" "" row ${kernel}) # which may add it to a name

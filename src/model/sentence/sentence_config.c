@@ -161,7 +161,6 @@ static const struct {
 
 static vkf_status read_activation(const reader *r, vkf_activation *out_activation)
 {
-    vkf_status status = VKF_OK;
     const char *type = NULL;
     *out_activation = VKF_ACTIVATION_TANH;
     if (!json_object_get(r->root, "activation_function"))
@@ -174,11 +173,10 @@ static vkf_status read_activation(const reader *r, vkf_activation *out_activatio
             return VKF_OK;
         }
     }
-    status = vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
-                       "%s: activation_function \"%.100s\"; supported: Identity, Tanh, ReLU, GELU, SiLU, "
-                       "Sigmoid, Mish, Hardswish and Hardsigmoid of torch.nn",
-                       r->path, type);
-    return status;
+    return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
+                     "%s: activation_function \"%.100s\"; supported: Identity, Tanh, ReLU, GELU, SiLU, "
+                     "Sigmoid, Mish, Hardswish and Hardsigmoid of torch.nn",
+                     r->path, type);
 }
 
 static vkf_status read_dense(const reader *r, vkf_embedding_module *module)
