@@ -7,9 +7,8 @@ import numpy as np
 
 import vkformer
 
-from package_support import PRETRAINED, Numbers
+from package_support import PRETRAINED, WRONG, Numbers
 
-WRONG = "VKF_ERROR_INVALID_ARGUMENT"
 # What has no array in it, though its type is written as if it might: texts, paths, options, and other objects.
 OTHERS = {"texts", "pairs", "prompts", "stop", "masks", "names", "trained", "lora_targets", "sizes", "options",
           "settings", "module", "message", "progress", "on_text", "model", "inputs", "modules", "shape", "dtype",

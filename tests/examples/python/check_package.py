@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_package.py TESTS [NAME...]: the installed package beside PyTorch's and transformers' results in tests/, then
-what check_arrays.py, check_modules.py and check_torch.py have.
+what the other files check_*.py have.
 
 Bounds are those of the other tests: |error| <= 5e-5 + 1e-4 |expected| of a layer, and 1e-5 of an embedding.
 """
@@ -617,7 +617,8 @@ class Package(unittest.TestCase):
 
 
 def main():
-    names = sys.argv[2:] or ["__main__", "check_arrays", "check_modules", "check_torch"]
+    files = ("arrays", "operators", "modules", "trees", "torch")
+    names = sys.argv[2:] or ["__main__", *(f"check_{name}" for name in files)]
     done = unittest.main(module=None, argv=[sys.argv[0], *names], exit=False).result
     failed = len({test.id().split(" ")[0] for test, _ in done.failures + done.errors})
     # In the words that tests/count-results reads.

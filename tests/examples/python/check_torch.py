@@ -7,7 +7,7 @@ import numpy as np
 
 import vkformer
 
-from package_support import Numbers
+from package_support import WRONG, Numbers
 
 try:
     import torch
@@ -16,7 +16,6 @@ try:
 except ImportError:
     torch = None
 
-WRONG = "VKF_ERROR_INVALID_ARGUMENT"
 LOW = [float(np.finfo(np.float32).min), -1.7014118e38, -1e30, -65504.0]
 
 
