@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from vkformer._native import ffi, lib
+import vkformer
+from vkformer._native import lib
 
 from . import grid_numbers as numbers
 from .operators import Missing
@@ -112,11 +113,8 @@ def rotary_fields(mode, sections):
 
 def rotary_table(length, frequency, magnitude):
     dim = 2 * len(frequency)
-    table = np.zeros((length, dim), np.float32)
     factors = BASE ** (-np.arange(0, dim, 2) / dim) / frequency
-    lib.vkf_rotary_table(length, dim, BASE, ffi.from_buffer("double[]", np.ascontiguousarray(factors)), magnitude,
-                         ffi.from_buffer("float[]", table))
-    return table
+    return vkformer.rotary_table(length, dim, BASE, factors=factors, magnitude=magnitude)
 
 
 def rope(run, random, dtype, ne, dims, mode, stretch, mix, magnitude, factors, view, forward, in_place=False):
