@@ -84,6 +84,7 @@ class Tensors(Drawn):
         self.assertIsInstance(found, vkformer.Tensor)
         self.assert_close(found.numpy(), expected)
         self.assertIs(vkformer.Identity()(x), x)
+        self.assertIsInstance(vkformer.Identity()([1.0]), np.ndarray)
         self.assertEqual((len(chain), len(chain[1:]), chain[0], list(chain)[3]), (4, 3, linear, linear))
 
     def test_parameters_may_be_on_the_device(self):

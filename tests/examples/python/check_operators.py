@@ -129,6 +129,10 @@ class Operators(Drawn):
                               vkformer.layer_norm(x, shape, eps=eps))
         x = np.full((1, 4), 1e-4, np.float32)
         self.assert_close(vkformer.rms_norm(x, 4), x / np.sqrt(1e-8 + 2.0**-23), atol=0)
+        half = np.full((1, 4), 1e-3, np.float16)
+        wide = half.astype(np.float64)
+        for found in (vkformer.rms_norm(half, 4), vkformer.RMSNorm({}, 4)(half)):
+            self.assert_close(found, wide / np.sqrt(wide**2 + 2.0**-23), rtol=1e-3)
         self.assert_close(vkformer.rms_norm(x, 4, eps=0.0), np.ones((1, 4)), atol=0)
         self.assert_error(WRONG, "normalized_shape", vkformer.layer_norm, x, 3)
         self.assert_error(WRONG, "eps below 0", vkformer.layer_norm, x, 4, eps=-1.0)

@@ -150,6 +150,19 @@ class Trees(TorchCase):
         self.assertEqual((half.torch().dtype, half.dtype), (torch.bfloat16, vkformer.bfloat16))
 
 
+    def test_indices_stay_whole(self):
+        x = torch.zeros(2, 400).bfloat16()
+        x[0, 257] = x[1, 399] = 1
+        found = vkformer.argmax(x)
+        self.assertEqual((found.dtype, found.tolist()), (torch.int32, [257, 399]))
+
+    def test_what_computes_nothing(self):
+        for module in (vkformer.Identity(), vkformer.Dropout(),
+                       vkformer.from_torch(nn.Sequential(nn.Dropout(), nn.Identity()).eval())):
+            for x in (torch.ones(3), torch.ones(3).bfloat16(), torch.ones(3, requires_grad=True)):
+                self.assertIs(module(x), x)
+
+
 class Net(nn.Module if torch else object):
     """A model that is code in part."""
 

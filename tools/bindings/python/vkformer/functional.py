@@ -1,7 +1,7 @@
 """Operators, by the names and with the arguments of torch.nn.functional.
 
-Inputs are arrays of any kind or tensors on the device; the first of them says where the result goes. Each call is one
-run of the device; what is called with tensors leaves its result there.
+Inputs are arrays of any kind or tensors on the device. Each call is one run of the device, and its result is where the
+input is: of several inputs (matmul, concat, attention) one tensor keeps it on the device. Parameters say nothing of it.
 """
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def layer_norm(input: Any, normalized_shape: Shape, weight: Any = None, bias: An
 
 def rms_norm(input: Any, normalized_shape: Shape, weight: Any = None, eps: float | None = None, *,
              residual: Any = None) -> Any:
-    """x / sqrt(mean(x^2) + eps), weighted. Without eps it is that of the type, as PyTorch's. x is input + residual."""
+    """x / sqrt(mean(x^2) + eps), weighted. Without eps it is float32's, 2^-23, for float16, too, as PyTorch's since 2.7.
+    x is input + residual."""
     return _norm("rms_norm", input, normalized_shape, weight, None, eps, True, residual)
 
 
@@ -148,7 +149,7 @@ def _norm(name: str, input: Any, normalized_shape: Shape, weight: Any, bias: Any
     for member, parameter in zip(("weight", "bias"), parameters):
         if parameter is not None:
             setattr(desc, member, parameter._c(dim)[0])
-    desc.eps = float(np.finfo(x.dtype).eps) if eps is None else exactly(eps)
+    desc.eps = 2.0**-23 if eps is None else exactly(eps)
     desc.rms = rms
     result = _run(context, lib.vkf_layer_norm, desc, result)
     del added  # until here the descriptor points to it

@@ -150,7 +150,7 @@ class LayerNorm(_Parametrized):
 
 class RMSNorm(LayerNorm):
     """torch.nn.RMSNorm, from its state_dict: "weight", or nothing; then normalized_shape has to be said. Without eps it
-    is that of the inputs' type."""
+    is float32's, 2^-23, as PyTorch's since 2.7."""
 
     _names = ("weight",)
     _norm = staticmethod(functional.rms_norm)

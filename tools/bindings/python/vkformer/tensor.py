@@ -304,10 +304,12 @@ class Results:
     def give(self, result: Any) -> Any:
         if self.on_device:
             return result if isinstance(result, Tensor) else Tensor(result, context=self._context)
-        array = result.numpy() if isinstance(result, Tensor) else result
+        if torch_of(result):
+            return result
+        array = result.numpy() if isinstance(result, Tensor) else as_array(result)
         return _as_torch(self._torch, array, self._to_bfloat16) if self._torch else array
 
 
 def _as_torch(torch: Any, array: np.ndarray, to_bfloat16: bool) -> Any:
     tensor = torch.from_numpy(array)
-    return tensor.bfloat16() if to_bfloat16 else tensor
+    return tensor.bfloat16() if to_bfloat16 and tensor.is_floating_point() else tensor
