@@ -200,6 +200,16 @@ class Sweep(Numbers):
         self.refused("generate", bad_rows(rows), lambda value: session.generate(value, max_new_tokens=2))
         self.assertEqual(session.generate(pieces, max_new_tokens=2), session.generate(rows, max_new_tokens=2))
 
+    def test_targets_are_as_many_as_sources(self):
+        rows = [[5, 6, 7], [8, 9, 4]]
+        session = vkformer.Model(PRETRAINED / "marian").session(max_batch=3, max_source_len=8, max_target_len=8,
+                                                                max_logit_rows=4)
+        session.encode(rows)
+        expected = session.logits(rows)
+        ways = [("one", rows[:1]), ("three", [*rows, rows[0]])]
+        self.refused("another number of rows than encode()", ways, session.logits)
+        self.assert_close(session.logits(rows), expected)
+
     def sweep_batches(self, trainer, batch):
         """A loss that is right, and one for every array of a batch that is not."""
         expected = trainer.evaluate(vkformer.Batch(**batch))
