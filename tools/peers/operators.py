@@ -10,6 +10,7 @@ import numpy as np
 
 import vkformer
 from vkformer._native import ffi, lib
+from vkformer.errors import check
 from vkformer.layer import exactly
 
 # Of a result, beside the largest of its numbers where that is less than 1, for a float32 or a float16.
@@ -50,13 +51,13 @@ class Runner:
             setattr(desc, member, tensor._c()[0])
         for member, value in fields.items():
             setattr(desc, member, value)
-        self.context._log.check(getattr(lib, "vkf_" + name)(self.context._handle, desc))
+        check(getattr(lib, "vkf_" + name)(self.context._handle, desc))
         return out.numpy()
 
     def move(self, name, x, out_shape, out_dtype):
         """One of the functions that take two tensors and nothing else."""
         given, out = self.tensor(x), vkformer.Tensor._new(self.context, out_shape, out_dtype)
-        self.context._log.check(getattr(lib, "vkf_" + name)(self.context._handle, given._c(), out._c()))
+        check(getattr(lib, "vkf_" + name)(self.context._handle, given._c(), out._c()))
         return out.numpy()
 
     def concat(self, arrays, dim, out_shape):

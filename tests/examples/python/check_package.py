@@ -16,6 +16,8 @@ import unittest
 import numpy as np
 
 import vkformer
+from vkformer import messages
+from vkformer._native import lib
 from vkformer.tensor import as_array
 
 from package_support import NEW, PRETRAINED, SENTENCE, TESTS, Numbers, expected_rows, read_safetensors
@@ -458,6 +460,10 @@ class Contexts(Numbers):
             vkformer.Model("/no/such/model", context=context)
         self.assertEqual(said[-1], ("error", str(raised.exception)))
         self.assertIn("/no/such/model", str(raised.exception))
+        del said[:]
+        context = vkformer.Context(message=lambda *message: said.append(message), min_severity="validation")
+        self.assert_error(raised.exception.status, "/no/such/model", vkformer.Model, "/no/such/model", context=context)
+        self.assertEqual(said, [])
         self.assert_error("VKF_ERROR_NO_DEVICE", "no such device", vkformer.Context, "no such device")
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'f64'", vkformer.Model, "x", precision="f64")
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "'loud'", vkformer.Context, min_severity="loud")
@@ -575,6 +581,16 @@ class Contexts(Numbers):
 
         self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "callback of its own", embedder.encode, SENTENCE,
                           progress=comes_back)
+
+    def test_an_interrupt_behind_what_was_raised_is_over_with_it(self):
+        def raises():
+            raise ZeroDivisionError
+
+        guard = messages.Guard(raises)
+        self.assertFalse(guard.call())
+        messages._keep(None, KeyboardInterrupt(), None)  # before the guard looked out again
+        self.assertRaises(ZeroDivisionError, guard.finish, lib.VKF_OK)
+        messages.Guard(raises).finish(lib.VKF_OK)
 
     def test_an_interrupt_ends_a_run(self):
         # The run would take minutes. It is interrupted in the middle, by a thread that knows when.

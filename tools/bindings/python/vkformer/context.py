@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ._native import ffi, lib
-from .errors import c_string, enumerator, enumerator_name, invalid, text_of
-from .messages import SEVERITIES, Log, MessageFunction
+from .errors import c_string, check, enumerator, enumerator_name, invalid, text_of
+from .messages import SEVERITIES, MessageFunction, listen
 from .owner import Owner
 from .texts import path_bytes
 
@@ -35,7 +35,6 @@ class Context(Owner):
                  described: str | os.PathLike[str] | None = None) -> None:
         if min_severity not in SEVERITIES:
             raise invalid(f"there is no severity {min_severity!r}: take one of {', '.join(SEVERITIES)}")
-        log = Log(message)
         desc = ffi.new("vkf_context_desc *")
         named = _choose(desc.device, device)  # lives until the context is there
         names = [c_string(mask) for mask in masks]
@@ -43,19 +42,17 @@ class Context(Owner):
         desc.masks, desc.mask_count = array, len(names)
         desc.precision = enumerator("vkf_precision", "VKF_PRECISION_", precision)
         desc.profile = enumerator("vkf_caps_profile", "VKF_CAPS_PROFILE_", profile)
-        desc.message, desc.message_user = lib.vkf_py_message, log.handle
-        # Errors have to come through, since they are what is raised.
-        desc.min_severity = min(SEVERITIES[min_severity], lib.VKF_SEVERITY_ERROR)
+        listener = listen(desc, message, SEVERITIES[min_severity])
         desc.validation = validation
         directory = None
         if cache_dir is not False:
             directory = path_bytes("" if cache_dir is None or cache_dir is True else cache_dir)
             desc.cache_directory = directory
-        description = None if described is None else _Description(described, log)
+        description = None if described is None else _Description(described, message)
         if description is not None:
             desc.described = description._handle
-        super().__init__("vkf_context", lib.vkf_context_destroy, log)
-        log.check(lib.vkf_context_create(desc, self._box))
+        super().__init__("vkf_context", lib.vkf_context_destroy, listener)
+        check(lib.vkf_context_create(desc, self._box))
         del named, directory, description
 
     @classmethod
@@ -69,13 +66,10 @@ class Context(Owner):
     @staticmethod
     def devices() -> list[str]:
         """The names of the devices there are, in the order of their indices."""
-        log = Log(None)
-        desc = ffi.new("vkf_context_desc *")
-        desc.message, desc.message_user = lib.vkf_py_message, log.handle
-        count = ffi.new("uint32_t *")
-        log.check(lib.vkf_enumerate_devices(desc, count, ffi.NULL))
+        desc, count = ffi.new("vkf_context_desc *"), ffi.new("uint32_t *")
+        check(lib.vkf_enumerate_devices(desc, count, ffi.NULL))
         infos = ffi.new("vkf_device_info[]", max(count[0], 1))
-        log.check(lib.vkf_enumerate_devices(desc, count, infos))
+        check(lib.vkf_enumerate_devices(desc, count, infos))
         return [text_of(info.name) for info in infos[0:count[0]]]
 
     @property
@@ -100,11 +94,11 @@ class Context(Owner):
 
     def save_cache(self) -> None:
         """Writes what was found out so far; otherwise that happens when the context ends."""
-        self._log.check(lib.vkf_context_save_cache(self._handle))
+        check(lib.vkf_context_save_cache(self._handle))
 
     def forget_verdicts(self) -> None:
         """Forgets what was found out about kernels: each is tested again before its next use."""
-        self._log.check(lib.vkf_context_forget_verdicts(self._handle))
+        check(lib.vkf_context_forget_verdicts(self._handle))
 
     def _info(self) -> Any:
         info = ffi.new("vkf_device_info *")
@@ -118,12 +112,11 @@ class Context(Owner):
 class _Description(Owner):
     """What a file says of a device."""
 
-    def __init__(self, path: str | os.PathLike[str], log: Log) -> None:
-        super().__init__("vkf_device_description", lib.vkf_device_description_destroy, log)
-        desc, name = ffi.new("vkf_device_description_desc *"), c_string(os.fsencode(path))
-        desc.path, desc.message, desc.message_user = name, lib.vkf_py_message, log.handle
-        desc.min_severity = lib.VKF_SEVERITY_WARNING
-        log.check(lib.vkf_device_description_create(desc, self._box))
+    def __init__(self, path: str | os.PathLike[str], message: MessageFunction | None) -> None:
+        desc, name = ffi.new("vkf_device_description_desc *"), path_bytes(path)
+        desc.path = name
+        super().__init__("vkf_device_description", lib.vkf_device_description_destroy, listen(desc, message))
+        check(lib.vkf_device_description_create(desc, self._box))
 
 
 def context_or_default(context: Context | None) -> Context:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import c_string, enumerator_name, invalid, plain, text_of, text_or_none
+from .errors import c_string, check, enumerator_name, invalid, plain, text_of, text_or_none
 from .messages import ProgressFunction, guard_progress
 from .owner import Owner
 from .tensor import typed
@@ -46,8 +46,8 @@ class Embedder(Owner):
         set_model(desc, path, precision, quantization, adapter_path)
         desc.max_batch, desc.max_tokens = max_batch, max_tokens
         desc.head, desc.truncate_dim = head, truncate_dim
-        super().__init__("vkf_embedder", lib.vkf_embedder_destroy, context._log, context)
-        self._log.check(lib.vkf_embedder_load(context._handle, desc, self._box))
+        super().__init__("vkf_embedder", lib.vkf_embedder_destroy, context)
+        check(lib.vkf_embedder_load(context._handle, desc, self._box))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Embedder(Owner):
         guard = guard_progress(args, progress)
         if len(texts) > 0:
             with self._turn:
-                guard.finish(self._log, lib.vkf_embedder_run(self._handle, args))
+                guard.finish(lib.vkf_embedder_run(self._handle, args))
 
 
 def _prediction_from(prediction: Any) -> Prediction:

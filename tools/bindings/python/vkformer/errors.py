@@ -39,6 +39,12 @@ def status_name(status: int) -> str:
     return text_of(lib.vkf_status_name(status))
 
 
+def check(status: int) -> None:
+    """Right behind the call that returned it, on its thread."""
+    if status != lib.VKF_OK:
+        raise Error(text_of(lib.vkf_last_error(status)), status_name(status))
+
+
 INVALID = status_name(lib.VKF_ERROR_INVALID_ARGUMENT)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context
-from .errors import enumerator, invalid
+from .errors import check, enumerator, invalid
 from .layer import exactly, fully_masked_of, mask_of
 from .tensor import Results, Tensor, as_array, as_parameter, context_of, typed, uploaded, whole_numbers
 
@@ -27,7 +27,7 @@ def activation_of(name: str) -> int:
 def _run(context: Context, function: Callable[[Any, Any], int], desc: Any, result: Tensor) -> Tensor:
     """What is empty is computed already."""
     if result.size:
-        context._log.check(function(context._handle, desc))
+        check(function(context._handle, desc))
     return result
 
 

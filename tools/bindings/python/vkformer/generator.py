@@ -74,8 +74,8 @@ class Generator(Owner):
         desc.max_beams = max_beams or _beams_asked_for(directory)
         desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)
         guard = guard_progress(desc, progress)
-        super().__init__("vkf_generator", lib.vkf_generator_destroy, context._log, context)
-        guard.finish(self._log, lib.vkf_generator_load(context._handle, desc, self._box))
+        super().__init__("vkf_generator", lib.vkf_generator_destroy, context)
+        guard.finish(lib.vkf_generator_load(context._handle, desc, self._box))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -143,8 +143,8 @@ class Generator(Owner):
         try:
             with self._turn:
                 status = lib.vkf_generator_run(self._handle, args)
-                seen.finish(self._log, lib.VKF_OK)
-                heard.finish(self._log, status)
+                seen.finish(lib.VKF_OK)
+                heard.finish(status)
             return [_continuation_from(continuation) for continuation in continuations]
         finally:
             for i in range(len(continuations)):

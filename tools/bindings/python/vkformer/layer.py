@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context
-from .errors import Error, enumerator, invalid
+from .errors import Error, check, enumerator, invalid
 from .owner import Owner, Turn
 from .tensor import Tensor, as_array, as_parameter, pointer, widened, writable
 
@@ -178,10 +178,10 @@ class Layer(Owner):
 
     def __init__(self, context: Context, create: Callable[[Any, Any, Any], int], desc: Any,
                  ports: Mapping[int, Any]) -> None:
-        super().__init__("vkf_layer", lib.vkf_layer_destroy, context._log, context)
+        super().__init__("vkf_layer", lib.vkf_layer_destroy, context)
         for port, tensor in ports.items():
             desc.ports[port] = tensor[0]
-        self._log.check(create(context._handle, desc, self._box))
+        check(create(context._handle, desc, self._box))
 
     def port(self, port: int) -> Any:
         """The C tensor, or None if there is no such port."""
@@ -216,35 +216,31 @@ class Chain:
         first = self._layers[0]
         if isinstance(value, Tensor):
             if value.size:
-                first._log.check(lib.vkf_copy(self.context._handle, value._c(value.size),
-                                              _cut(first.port(port), (value.size,))))
+                check(lib.vkf_copy(self.context._handle, value._c(value.size), _cut(first.port(port), value.size)))
         elif value is not None:
             rows = np.ascontiguousarray(value, dtype)
-            first._log.check(lib.vkf_layer_write(first._handle, port, pointer(rows), rows.nbytes))
+            check(lib.vkf_layer_write(first._handle, port, pointer(rows), rows.nbytes))
 
     def run(self, sizes: tuple[int, int, int]) -> None:
         c_sizes = ffi.new("vkf_layer_sizes *", sizes)
         for layer in self._layers:
-            layer._log.check(lib.vkf_layer_run(layer._handle, c_sizes))
+            check(lib.vkf_layer_run(layer._handle, c_sizes))
 
     def read(self, port: int, shape: tuple[int, ...], dtype: Any, on_device: bool) -> Any:
         """A tensor or an array."""
         last = self._layers[-1]
         if on_device:
             tensor = Tensor._new(self.context, shape, dtype)
-            last._log.check(lib.vkf_copy(self.context._handle, _cut(last.port(port), (tensor.size,)),
-                                         tensor._c(tensor.size)))
+            check(lib.vkf_copy(self.context._handle, _cut(last.port(port), tensor.size), tensor._c(tensor.size)))
             return tensor
         array = np.empty(shape, dtype)
-        last._log.check(lib.vkf_layer_read(last._handle, port, writable(array), array.nbytes))
+        check(lib.vkf_layer_read(last._handle, port, writable(array), array.nbytes))
         return array
 
 
-def _cut(tensor: Any, shape: tuple[int, ...]) -> Any:
+def _cut(tensor: Any, count: int) -> Any:
     """A port's first elements: what it holds is compact for the sizes of the run."""
-    tensor.rank = len(shape)
-    for i in range(len(tensor.shape)):
-        tensor.shape[i] = shape[i] if i < len(shape) else 0
+    tensor.rank, tensor.shape = 1, [count, *[0] * (len(tensor.shape) - 1)]
     return tensor
 
 

@@ -6,7 +6,7 @@ import threading
 from typing import Any, Callable, Optional
 
 from ._native import ffi, lib
-from .errors import Error, status_name, text_of
+from .errors import check, text_of
 
 SEVERITIES = {"debug": lib.VKF_SEVERITY_DEBUG, "info": lib.VKF_SEVERITY_INFO, "warning": lib.VKF_SEVERITY_WARNING,
               "error": lib.VKF_SEVERITY_ERROR, "validation": lib.VKF_SEVERITY_VALIDATION}
@@ -23,27 +23,17 @@ def _to_logging(severity: str, text: str) -> None:
     _logger.log(_LEVELS[severity], "%s", text)
 
 
-class Log:
-    """Receives the messages of a context.
-
-    The library may call it as long as anything lives that was made from the context, so all of that holds the log.
-    """
-
-    def __init__(self, message: MessageFunction | None) -> None:
-        self.handle = ffi.new_handle(self)
-        self._forward = message if message is not None else _to_logging
-
-    def receive(self, severity: int, text: str) -> None:
-        self._forward(NAMES.get(severity, "error"), text)
-
-    def check(self, status: int) -> None:
-        if status != lib.VKF_OK:
-            raise Error(text_of(lib.vkf_last_error(status)), status_name(status))
+def listen(desc: Any, message: MessageFunction | None, min_severity: int = lib.VKF_SEVERITY_WARNING) -> Any:
+    """Sets the messages of a C struct. What is returned has to outlive all that is made from it: the library may call
+    it as long as anything of that lives."""
+    handle = ffi.new_handle(message or _to_logging)
+    desc.message, desc.message_user, desc.min_severity = lib.vkf_py_message, handle, min_severity
+    return handle
 
 
 @ffi.def_extern()
 def vkf_py_message(user: Any, severity: int, text: Any) -> None:
-    ffi.from_handle(user).receive(severity, text_of(text))
+    ffi.from_handle(user)(NAMES.get(severity, "error"), text_of(text))
 
 
 class Guard:
@@ -64,12 +54,13 @@ class Guard:
             self._raised = raised
             return False
 
-    def finish(self, log: Log, status: int) -> None:
+    def finish(self, status: int) -> None:
         """After the run."""
-        raised = self._raised or _outside.pop(threading.get_ident(), None)
+        outside = _outside.pop(threading.get_ident(), None)
+        raised = self._raised or outside
         if raised is not None:
             raise raised
-        log.check(status)
+        check(status)
 
 
 # What was raised in a thread's callback before its guard looked out for it: an interrupt may come at any place.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import enumerator, enumerator_name, invalid, plain
+from .errors import check, enumerator, enumerator_name, invalid, plain
 from .messages import ProgressFunction, guard_progress
 from .owner import Owner
 from .sampling import set_choices
@@ -38,8 +38,8 @@ class Model(Owner):
         set_model(desc, path, precision, quantization, adapter_path)
         desc.trainable = trainable
         guard = guard_progress(desc, progress)
-        super().__init__("vkf_model", lib.vkf_model_destroy, context._log, context)
-        guard.finish(self._log, lib.vkf_model_load(context._handle, desc, self._box))
+        super().__init__("vkf_model", lib.vkf_model_destroy, context)
+        guard.finish(lib.vkf_model_load(context._handle, desc, self._box))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -116,8 +116,8 @@ class Session(Owner):
         desc = session_desc(self._config, max_batch=max_batch, max_source_len=max_source_len,
                             max_target_len=max_target_len, max_logit_rows=max_logit_rows, max_beams=max_beams,
                             cache_dtype=cache_dtype, head=head)
-        super().__init__("vkf_session", lib.vkf_session_destroy, model._log, model)
-        self._log.check(lib.vkf_session_create(model._handle, desc, self._box))
+        super().__init__("vkf_session", lib.vkf_session_destroy, model)
+        check(lib.vkf_session_create(model._handle, desc, self._box))
 
     def encode(self, rows: Rows, types: Rows | None = None) -> Encoded:
         """An encoder, or the encoder of an encoder-decoder, on rows of ids, each of its own length."""
@@ -141,7 +141,7 @@ class Session(Owner):
             logits = np.empty((batch, outputs) if whole else (batch, length, outputs), np.float32)
             args.out_logits = typed("float", logits)
         with self._turn:
-            self._log.check(lib.vkf_session_encode(self._handle, args))
+            check(lib.vkf_session_encode(self._handle, args))
         return Encoded(hidden, embeddings, logits)
 
     def logits(self, rows: Rows) -> np.ndarray:
@@ -156,7 +156,7 @@ class Session(Owner):
         logits = np.empty((batch, length, self._config.target_vocab), np.float32)
         args.out_logits = typed("float", logits)
         with self._turn:
-            self._log.check(lib.vkf_session_decode(self._handle, args))
+            check(lib.vkf_session_decode(self._handle, args))
         return logits
 
     def generate(self, rows: Rows, *, max_new_tokens: int, temperature: float | None = None,
@@ -182,7 +182,7 @@ class Session(Owner):
         args.out_ids, args.out_lengths = typed("int32_t", out_ids), typed("uint32_t", out_lengths)
         args.out_reasons = reasons
         with self._turn:
-            self._log.check(lib.vkf_session_generate(self._handle, args))
+            check(lib.vkf_session_generate(self._handle, args))
         return [Generated(row[:length].tolist(), stop_reason(reason))
                 for row, length, reason in zip(out_ids, out_lengths, reasons)]
 
@@ -198,7 +198,7 @@ class Session(Owner):
         args.ids, args.counts = typed("const int32_t", ids), typed("const uint32_t", counts)
         guard = guard_progress(args, progress)
         with self._turn:
-            guard.finish(self._log, lib.vkf_session_prefill(self._handle, args))
+            guard.finish(lib.vkf_session_prefill(self._handle, args))
         return logits
 
     def step(self, ids: Sequence[int]) -> np.ndarray:
@@ -208,7 +208,7 @@ class Session(Owner):
         args = ffi.new("vkf_step_args *")
         args.batch, args.ids, args.out_logits = len(taken), typed("const int32_t", taken), typed("float", logits)
         with self._turn:
-            self._log.check(lib.vkf_session_step(self._handle, args))
+            check(lib.vkf_session_step(self._handle, args))
         return logits
 
     def tokens(self, row: int) -> list[int]:
@@ -220,17 +220,17 @@ class Session(Owner):
     def truncate(self, row: int, position: int) -> None:
         """Forgets what is behind the first `position` ids of a row."""
         with self._turn:
-            self._log.check(lib.vkf_session_truncate(self._handle, row, position))
+            check(lib.vkf_session_truncate(self._handle, row, position))
 
     def save(self, path: Path) -> None:
         """Writes what the rows of a decoder's cache hold to a file."""
         with self._turn:
-            self._log.check(lib.vkf_session_save(self._handle, path_bytes(path)))
+            check(lib.vkf_session_save(self._handle, path_bytes(path)))
 
     def restore(self, path: Path) -> None:
         """The rows become those of a saved cache of the same model."""
         with self._turn:
-            self._log.check(lib.vkf_session_restore(self._handle, path_bytes(path)))
+            check(lib.vkf_session_restore(self._handle, path_bytes(path)))
 
 
 def padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:

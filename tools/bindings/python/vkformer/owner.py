@@ -7,7 +7,6 @@ from typing import Any, Callable
 
 from ._native import ffi
 from .errors import invalid
-from .messages import Log
 
 
 class Turn:
@@ -35,12 +34,11 @@ class Owner:
     Handles are given back when their owners are collected, and those that are left at the interpreter's end.
     """
 
-    def __init__(self, kind: str, destroy: Callable[[Any], None], log: Log, keep: Any = None) -> None:
+    def __init__(self, kind: str, destroy: Callable[[Any], None], keep: Any = None) -> None:
         self._box = ffi.new(f"{kind} **")
-        self._log = log
         self._keep = keep
         self._turn = Turn()
-        self._finalizer = weakref.finalize(self, _release, destroy, self._box, log, keep)
+        self._finalizer = weakref.finalize(self, _release, destroy, self._box, keep)
 
     @property
     def _handle(self) -> Any:

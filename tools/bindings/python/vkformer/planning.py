@@ -6,7 +6,7 @@ from typing import Any
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import enumerator_name, plain
+from .errors import check, enumerator_name, plain
 from .messages import Guard
 from .model import session_desc
 from .texts import Path, path_bytes, set_model
@@ -38,14 +38,14 @@ def plan(directory: Path, *, precision: str = "f32", quantization: str = "none",
     desc, config = ffi.new("vkf_model_desc *"), ffi.new("vkf_model_config *")
     became, of_model, of_session = (ffi.new(f"vkf_{kind} *") for kind in ("model_precision", "memory_plan", "memory_plan"))
     set_model(desc, path, precision, quantization, adapter_path)
-    check, handle = context._log.check, context._handle
+    handle = context._handle
     check(lib.vkf_model_plan_config(handle, desc, config, became))
     session = session_desc(config, **sizes)
     check(lib.vkf_model_plan(handle, desc, of_model))
     check(lib.vkf_model_plan_session(handle, desc, session, of_session))
     dispatches: list[dict[str, Any]] = []
     guard = Guard(lambda dispatch: dispatches.append(plain(dispatch)))
-    guard.finish(context._log, lib.vkf_model_plan_dispatches(handle, desc, session, lib.vkf_py_dispatch, guard.handle))
+    guard.finish(lib.vkf_model_plan_dispatches(handle, desc, session, lib.vkf_py_dispatch, guard.handle))
     return Plan(plain(config[0]), enumerator_name("vkf_model_precision", "VKF_MODEL_PRECISION_", became[0]),
                 plain(of_model[0]), plain(of_session[0]), dispatches)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import c_string, enumerator_name, invalid
+from .errors import c_string, check, enumerator_name, invalid
 from .owner import Owner
 
 # NumPy has no bfloat16: an array of this type has its bits. `bits.view(bfloat16)` makes one of 16-bit integers.
@@ -102,10 +102,9 @@ class _Buffer(Owner):
     """Device memory, zeros at first; of 0 bytes it gets a buffer later that somebody else has made."""
 
     def __init__(self, context: Context, size_bytes: int, name: str = "") -> None:
-        super().__init__("vkf_buffer", lib.vkf_buffer_destroy, context._log, context)
+        super().__init__("vkf_buffer", lib.vkf_buffer_destroy, context)
         if size_bytes:
-            self._log.check(lib.vkf_buffer_create(context._handle, size_bytes, c_string(name) if name else ffi.NULL,
-                                                  self._box))
+            check(lib.vkf_buffer_create(context._handle, size_bytes, c_string(name) if name else ffi.NULL, self._box))
 
 
 class Tensor:
@@ -122,7 +121,7 @@ class Tensor:
                           f"{values.dtype}")
         self._make(context_or_default(context), values.shape, values.dtype, name)
         if values.size:
-            self._check(lib.vkf_buffer_write(self._buffer._handle, 0, pointer(values), values.nbytes))
+            check(lib.vkf_buffer_write(self._buffer._handle, 0, pointer(values), values.nbytes))
 
     @classmethod
     def _new(cls, context: Context, shape: Sequence[int], dtype: Any) -> Tensor:
@@ -180,8 +179,8 @@ class Tensor:
         result = Tensor._new(self.context, (*self.shape[:begin], *second, *first, *self.shape[end:]), self.dtype)
         if self.size:
             outer, rows, cols, depth = map(math.prod, (self.shape[:begin], first, second, self.shape[end:]))
-            self._check(lib.vkf_split_heads(self.context._handle, self._c(outer, rows, cols, depth),
-                                            result._c(outer, cols, rows, depth)))
+            check(lib.vkf_split_heads(self.context._handle, self._c(outer, rows, cols, depth),
+                                      result._c(outer, cols, rows, depth)))
         return result
 
     def swapaxes(self, first: int, second: int) -> Tensor:
@@ -203,8 +202,8 @@ class Tensor:
         """A copy of the values, those of bfloat16 as float32."""
         values = np.empty(self.shape, self.dtype)
         if values.size:
-            self._check(lib.vkf_buffer_read(self._buffer._handle, self._first * self.dtype.itemsize, writable(values),
-                                            values.nbytes))
+            check(lib.vkf_buffer_read(self._buffer._handle, self._first * self.dtype.itemsize, writable(values),
+                                      values.nbytes))
         return widened(values)
 
     def torch(self) -> Any:
@@ -231,9 +230,6 @@ class Tensor:
     def __repr__(self) -> str:
         kind = enumerator_name("vkf_dtype", "VKF_DTYPE_", _DTYPES[self.dtype])
         return f"<vkformer.Tensor {kind} {self.shape}>"
-
-    def _check(self, status: int) -> None:
-        self._buffer._log.check(status)
 
     def _axis(self, axis: int) -> int:
         if not -self.ndim <= axis < self.ndim:
@@ -262,7 +258,7 @@ class Tensor:
     def _copy(self, source: Tensor) -> None:
         """The values of another tensor, in its order and in the own type."""
         if self.size:
-            self._check(lib.vkf_copy(self.context._handle, source._c(source.size), self._c(self.size)))
+            check(lib.vkf_copy(self.context._handle, source._c(source.size), self._c(self.size)))
 
 
 def uploaded(value: Any, context: Context) -> Tensor:
@@ -279,7 +275,7 @@ def packed(weight: Tensor) -> Tensor:
     if best == weight._layout:
         return weight
     made, c_made = weight._part(weight.shape, 0), ffi.new("vkf_tensor *")
-    weight._check(lib.vkf_pack_weight(context._handle, c_weight, ffi.NULL, c_made))
+    check(lib.vkf_pack_weight(context._handle, c_weight, ffi.NULL, c_made))
     made._buffer, made._first, made._layout = _Buffer(context, 0), 0, c_made.layout
     made._buffer._box[0] = c_made.buffer
     return made

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 from ._native import ffi, lib
-from .errors import c_string, enumerator, invalid
-from .messages import Log
+from .errors import c_string, check, enumerator, invalid
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -42,13 +41,13 @@ def set_model(desc: Any, directory: Any, precision: str, quantization: str, adap
     desc.quantization = enumerator("vkf_quantization", "VKF_QUANTIZATION_", quantization)
 
 
-def decoded(log: Log, decode: Any) -> str:
+def decoded(decode: Any) -> str:
     """The text that a function with the protocol of vkf_tokenizer_decode() writes."""
     size = ffi.new("size_t *")
-    log.check(decode(size, ffi.NULL))
+    check(decode(size, ffi.NULL))
     size[0] += 1
     text = ffi.new("char[]", size[0])
-    log.check(decode(size, text))
+    check(decode(size, text))
     return ffi.buffer(text, size[0])[:].decode("utf-8", "replace")
 
 

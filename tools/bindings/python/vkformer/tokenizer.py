@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import c_string, enumerator, text_or_none
-from .messages import Log, MessageFunction
+from .errors import c_string, check, enumerator, text_or_none
+from .messages import MessageFunction, listen
 from .owner import Owner
 from .tensor import as_ids, typed
 from .texts import Path, Texts, decoded, path_bytes
@@ -48,14 +48,10 @@ class Tokenizer(Owner):
     """A tokenizer.json, or a directory with one or with the files of older checkpoints. Threads may share it."""
 
     def __init__(self, path: Path, *, message: MessageFunction | None = None) -> None:
-        log = Log(message)
-        desc = ffi.new("vkf_tokenizer_desc *")
-        desc.message, desc.message_user = lib.vkf_py_message, log.handle
-        desc.min_severity = lib.VKF_SEVERITY_WARNING
-        name = path_bytes(path)
+        desc, name = ffi.new("vkf_tokenizer_desc *"), path_bytes(path)
         desc.path = name
-        super().__init__("vkf_tokenizer", lib.vkf_tokenizer_destroy, log)
-        log.check(lib.vkf_tokenizer_load(desc, self._box))
+        super().__init__("vkf_tokenizer", lib.vkf_tokenizer_destroy, listen(desc, message))
+        check(lib.vkf_tokenizer_load(desc, self._box))
 
     def encode(self, text: str, pair: str | None = None, *, special_tokens: bool = True,
                truncation: str = "from_file", max_length: int = 0) -> Encoding:
@@ -67,7 +63,7 @@ class Tokenizer(Owner):
         views = Texts([text] if pair is None else [text, pair])
         second = ffi.NULL if pair is None else views.array + 1
         encoding = ffi.new("vkf_encoding *")
-        self._log.check(lib.vkf_tokenizer_encode(self._handle, views.array, second, options, encoding))
+        check(lib.vkf_tokenizer_encode(self._handle, views.array, second, options, encoding))
         try:
             return encoding_from(encoding)
         finally:
@@ -75,7 +71,7 @@ class Tokenizer(Owner):
 
     def decode(self, ids: Any, *, skip_special_tokens: bool = True) -> str:
         tokens = as_ids(np.atleast_1d(ids))
-        return decoded(self._log, lambda size, text: lib.vkf_tokenizer_decode(
+        return decoded(lambda size, text: lib.vkf_tokenizer_decode(
             self._handle, typed("const int32_t", tokens), len(tokens), skip_special_tokens, size, text))
 
     def token_to_id(self, token: str) -> int | None:

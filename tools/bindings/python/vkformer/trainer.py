@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import c_string, enumerator, invalid, plain, text_of
+from .errors import c_string, check, enumerator, invalid, plain, text_of
 from .model import Model, Rows, padded, padded_beside
 from .owner import Owner
 from .tensor import as_ids, typed
@@ -67,8 +67,8 @@ class Trainer(Owner):
         self._contrastive = desc.loss == lib.VKF_TRAIN_LOSS_CONTRASTIVE
         self._encodes = config.kind == lib.VKF_MODEL_ENCODER
         self._classifies = self._encodes and config.head == lib.VKF_HEAD_SEQUENCE_CLASSIFICATION
-        super().__init__("vkf_trainer", lib.vkf_trainer_destroy, model._log, model)
-        self._log.check(lib.vkf_trainer_create(model._handle, desc, self._box))
+        super().__init__("vkf_trainer", lib.vkf_trainer_destroy, model)
+        check(lib.vkf_trainer_create(model._handle, desc, self._box))
         del kept  # until here the descriptor points to it
 
     def step(self, *batches: Batch) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Trainer(Owner):
         made, result = ffi.new("vkf_train_batch[]", max(len(batches), 1)), ffi.new("vkf_train_result *")
         kept = [self._fill(batch, to) for batch, to in zip(batches, made)]
         with self._turn:
-            self._log.check(lib.vkf_trainer_step(self._handle, made, len(kept), result))
+            check(lib.vkf_trainer_step(self._handle, made, len(kept), result))
         return plain(result[0])
 
     def evaluate(self, batch: Batch) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Trainer(Owner):
         made, result = ffi.new("vkf_train_batch *"), ffi.new("vkf_train_result *")
         kept = self._fill(batch, made)
         with self._turn:
-            self._log.check(lib.vkf_trainer_evaluate(self._handle, made, result))
+            check(lib.vkf_trainer_evaluate(self._handle, made, result))
         del kept
         return plain(result[0])
 
@@ -126,24 +126,24 @@ class Trainer(Owner):
         gradient, made = np.empty(dict(self.parameters)[name], np.float32), ffi.new("vkf_train_batch *")
         kept = self._fill(batch, made)
         with self._turn:
-            self._log.check(lib.vkf_trainer_compute_gradient(self._handle, made, names.index(name), typed("float", gradient)))
+            check(lib.vkf_trainer_compute_gradient(self._handle, made, names.index(name), typed("float", gradient)))
         del kept
         return gradient
 
     def save(self, directory: Path) -> None:
         """A checkpoint: the model with its tokenizer, and what restore() takes."""
         with self._turn:
-            self._log.check(lib.vkf_trainer_save(self._handle, path_bytes(directory)))
+            check(lib.vkf_trainer_save(self._handle, path_bytes(directory)))
 
     def save_adapter(self, directory: Path) -> None:
         """What lora_rank has trained, as PEFT saves it."""
         with self._turn:
-            self._log.check(lib.vkf_trainer_save_adapter(self._handle, path_bytes(directory)))
+            check(lib.vkf_trainer_save_adapter(self._handle, path_bytes(directory)))
 
     def restore(self, directory: Path) -> None:
         """Goes on from what save() wrote, bit by bit. What is refused changes nothing."""
         with self._turn:
-            self._log.check(lib.vkf_trainer_restore(self._handle, path_bytes(directory)))
+            check(lib.vkf_trainer_restore(self._handle, path_bytes(directory)))
 
     def _fill(self, batch: Batch, to: Any) -> list[np.ndarray]:
         """Sets a C batch, of which the library reads as many labels and types as ids. What it points to is returned."""
