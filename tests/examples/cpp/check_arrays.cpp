@@ -3,6 +3,7 @@
 // the header, whose declarations say which functions these are.
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -74,6 +75,37 @@ void sweep_tensors(const vkf::Context &context)
     EXPECT(tensor.read() == std::vector<float>(6, 1.0f));
     tensor.write<unsigned char>({reinterpret_cast<const unsigned char *>(six.data()), 6 * sizeof(float)});
     EXPECT(tensor.read() == six);
+    EXPECT(std::memcmp(tensor.read<unsigned char>().data(), six.data(), 6 * sizeof(float)) == 0);
+}
+
+// Tensors in blocks are read and written as their bytes, or as whole blocks.
+void sweep_blocks(const vkf::Context &context)
+{
+    for (vkf_dtype dtype : {VKF_DTYPE_Q8, VKF_DTYPE_Q4}) {
+        std::vector<float> values(3 * 64);
+        for (std::size_t i = 0; i < values.size(); i++)
+            values[i] = static_cast<float>(i % 37) - 18.0f;
+        const vkf::Tensor weight(context, {3, 64}, values);
+        vkf_tensor quantized = {};
+        EXPECT(vkf_quantize_weight(context.get(), &weight.view(), dtype, nullptr, &quantized) == VKF_OK);
+        const vkf::Tensor blocks = vkf::Tensor::adopt(context, quantized);
+        const std::vector<std::uint8_t> bytes = blocks.read<std::uint8_t>();
+        EXPECT(bytes.size() == 6 * vkf_dtype_block_bytes(dtype) && bytes.size() == blocks.size_bytes());
+        vkf::Tensor copy(context, dtype, {3, 64});
+        copy.write<std::uint8_t>(bytes);
+        EXPECT(copy.read<std::uint8_t>() == bytes);
+        refuse("Tensor::write", "as many bytes", "values has elements of 4 bytes", [&] { copy.write(values); });
+        EXPECT(thrown_by<vkf::error>([&] { (void)copy.read(); }).find("of 4 bytes") != std::string::npos);
+    }
+    struct Block {
+        std::uint16_t scale;
+        std::int8_t elements[32];
+    };
+    vkf::Tensor tensor(context, VKF_DTYPE_Q8, {2, 32});
+    const Block written[] = {{0x3c00, {1, -2, 3}}, {0x4000, {-128, 127}}};
+    tensor.write<Block>(written);
+    const std::vector<Block> read = tensor.read<Block>();
+    EXPECT(read.size() == 2 && std::memcmp(read.data(), written, sizeof written) == 0);
 }
 
 // Fewer elements than a port has are those of a smaller run, so that the layer takes and gives them.
@@ -295,6 +327,7 @@ void check_all(const std::string &pretrained, const std::string &headers)
 {
     vkf::Context context;
     sweep_tensors(context);
+    sweep_blocks(context);
     sweep_layers(context);
     sweep_sessions(context, pretrained);
     sweep_trainers(context, pretrained);

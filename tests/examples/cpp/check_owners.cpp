@@ -1,6 +1,7 @@
 // check_owners PRETRAINED: numbers, errors, moves and callbacks of the C++ header, with the models of tests/pretrained.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 
@@ -157,6 +158,89 @@ void check_messages()
     EXPECT(said.size() == 1 && said[0] == thrown && thrown.find("no_such_kernel") != std::string::npos);
 }
 
+// Whether a function for messages is still there, and hears what `fail` makes the library say of what `give_away` has
+// released, once no owner is left.
+template <typename GiveAway, typename Fail> bool is_heard(GiveAway give_away, Fail fail)
+{
+    auto count = std::make_shared<int>(0);
+    const std::weak_ptr<int> kept = count;
+    auto raw = give_away([count = std::move(count)](vkf_severity, std::string_view) { ++*count; });
+    const int before = kept.expired() ? 0 : *kept.lock();
+    if (!kept.expired())
+        fail(raw);
+    return !kept.expired() && *kept.lock() > before;
+}
+
+void check_messages_of_released(const std::string &pretrained)
+{
+    using Message = vkf::MessageFunction;
+    EXPECT(is_heard([](Message message) { return vkf::Context({}, std::move(message)).release(); },
+                    [](vkf_context *context) {
+                        vkf_buffer *none = nullptr;
+                        EXPECT(vkf_buffer_create(context, 0, nullptr, &none) == VKF_ERROR_INVALID_ARGUMENT);
+                        vkf_context_destroy(&context);
+                    }));
+    EXPECT(is_heard(
+        [&](Message message) {
+            return vkf::Model(vkf::Context({}, std::move(message)), pretrained + "/gpt2").release();
+        },
+        [](vkf_model *model) {
+            vkf_session *none = nullptr;
+            const vkf_session_desc sizes = {};
+            EXPECT(vkf_session_create(model, &sizes, &none) == VKF_ERROR_INVALID_ARGUMENT);
+            vkf_model_destroy(&model);
+        }));
+    EXPECT(is_heard(
+        [](Message message) { return vkf::Tensor(vkf::Context({}, std::move(message)), VKF_DTYPE_F32, {2}).release(); },
+        [](vkf_tensor tensor) {
+            EXPECT(vkf_tensor_read(&tensor, nullptr, 1) == VKF_ERROR_INVALID_ARGUMENT);
+            vkf_tensor_destroy(&tensor);
+        }));
+    EXPECT(is_heard(
+        [&](Message message) { return vkf::Tokenizer(pretrained + "/gpt2", {}, std::move(message)).release(); },
+        [](vkf_tokenizer *tokenizer) {
+            const vkf_text text = {"rain", 4};
+            vkf_encode_options options = {};
+            options.truncation = VKF_TRUNCATION_COUNT;
+            vkf_encoding none = {};
+            EXPECT(vkf_tokenizer_encode(tokenizer, &text, nullptr, &options, &none) == VKF_ERROR_INVALID_ARGUMENT);
+            vkf_tokenizer_destroy(&tokenizer);
+        }));
+}
+
+void check_messages_of_c()
+{
+    int count = 0;
+    vkf_tokenizer_desc desc = {};
+    desc.message = [](void *user, vkf_severity, const char *) { ++*static_cast<int *>(user); };
+    desc.message_user = &count;
+    EXPECT(!vkf::Tokenizer::make("/no/such/directory", desc) && count == 1);
+    EXPECT(!vkf::Tokenizer::make("/no/such/directory", desc, [&](vkf_severity, std::string_view) { count += 10; }));
+    EXPECT(count == 12);
+}
+
+std::uint64_t used_bytes(const vkf::Context &context)
+{
+    const vkf_memory_usage usage = context.memory_usage();
+    return std::accumulate(usage.used_bytes, usage.used_bytes + usage.heap_count, std::uint64_t{0});
+}
+
+// What is assigned to lets go of what it had, and what was assigned has nothing.
+void check_assignments(const vkf::Context &context, const std::string &directory)
+{
+    vkf::Buffer small(context, 16), large(context, 1 << 20);
+    vkf::Tensor few(context, VKF_DTYPE_F32, {4}), many(context, VKF_DTYPE_F32, {1 << 18});
+    const std::uint64_t used = used_bytes(context);
+    large = std::move(small);
+    EXPECT(!small && large.size_bytes() == 16 && used_bytes(context) <= used - (1 << 20));
+    many = std::move(few);
+    EXPECT(!few.view().buffer && many.count() == 4 && used_bytes(context) <= used - (2 << 20));
+    const vkf::Tokenizer tokenizer(directory);
+    vkf::Encoding text = tokenizer.encode("A cat sat there."), nothing = tokenizer.encode("");
+    nothing = std::move(text);
+    EXPECT(text.ids().size() == 0 && nothing.ids().size() == 6);
+}
+
 // Room for other heads or keys than the run had would be too small, or its end unwritten.
 void check_attention_weights(const vkf::Model &model)
 {
@@ -209,6 +293,7 @@ void check_handles(const vkf::Context &context)
 
     vkf::result<vkf::Tensor> made = vkf::Tensor::make(context, {2, 3}, std::vector<float>(6, 1.0f));
     EXPECT(made && made.status() == VKF_OK && made->try_read().value() == std::vector<float>(6, 1.0f));
+    EXPECT(std::as_const(made)->count() == 6 && (*std::as_const(made)).count() == 6);
     vkf::result<void> wrong = made->try_write(std::vector<float>(5));
     EXPECT(!wrong && wrong.status() == VKF_ERROR_INVALID_ARGUMENT && !wrong.message().empty());
     EXPECT(thrown_by<vkf::error>([&] { std::move(wrong).value(); }).find("tensor") != std::string::npos);
@@ -400,6 +485,9 @@ void check_all(const std::string &pretrained)
     check_other_layers(context);
     check_lifetimes();
     check_messages();
+    check_messages_of_released(pretrained);
+    check_messages_of_c();
+    check_assignments(context, pretrained + "/gpt2");
     check_handles(context);
     check_frames(context);
     check_model(context, pretrained + "/gpt2");

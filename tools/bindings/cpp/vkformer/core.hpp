@@ -4,6 +4,7 @@
 
 #include <vkformer/vkformer.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -77,7 +78,15 @@ template <typename T> class [[nodiscard]] result
     {
         return std::move(*value_);
     }
+    const T &operator*() const &noexcept
+    {
+        return *value_;
+    }
     T *operator->() noexcept
+    {
+        return &*value_;
+    }
+    const T *operator->() const noexcept
     {
         return &*value_;
     }
@@ -207,8 +216,8 @@ using TextFunction = std::function<bool(std::uint32_t prompt, std::string_view t
 namespace detail
 {
 
-// Where messages go. The library may call it as long as anything lives that was made from the context, so everything
-// that was made has a share in it.
+// Where messages go that a function of the caller's gets. The library may call it as long as anything lives that was
+// made from the context, so everything that was made has a share in it.
 class Log
 {
   public:
@@ -220,10 +229,19 @@ class Log
     static void receive(void *user, vkf_severity severity, const char *text) noexcept
     {
         auto *log = static_cast<Log *>(user);
-        if (log->forward_)
-            log->forward(severity, text);
+        log->forward(severity, text);
         if (log->then_)
             log->then_(log->then_user_, severity, text);
+    }
+    // Of a handle that is released: nobody tells of its end, so the log stays until that of the process.
+    static void keep(std::shared_ptr<Log> log) noexcept
+    {
+        static std::atomic<Log *> last{nullptr}; // a leak checker finds all from here
+        Log *kept = log.get();
+        if (!kept || kept->is_kept_.exchange(true))
+            return;
+        kept->self_ = std::move(log);
+        kept->before_ = last.exchange(kept);
     }
 
   private:
@@ -242,9 +260,23 @@ class Log
     MessageFunction forward_;
     vkf_message_fn then_;
     void *then_user_;
+    std::atomic<bool> is_kept_{false};
+    std::shared_ptr<Log> self_;
+    Log *before_ = nullptr;
 };
 
 using SharedLog = std::shared_ptr<Log>;
+
+// Puts the caller's function, if there is one, before desc.message. What is made with `desc` has a share in the log.
+template <typename Desc> SharedLog listen(Desc &desc, MessageFunction forward)
+{
+    if (!forward)
+        return nullptr;
+    auto log = std::make_shared<Log>(std::move(forward), desc.message, desc.message_user);
+    desc.message = Log::receive;
+    desc.message_user = log.get();
+    return log;
+}
 
 // Of what a C function has just returned on this thread.
 inline result<void> done(vkf_status status)
@@ -276,8 +308,9 @@ template <typename T, void (*Destroy)(T **)> class Handle
     }
     Handle &operator=(Handle &&other) noexcept
     {
-        std::swap(raw_, other.raw_);
-        std::swap(log_, other.log_);
+        Handle taken(std::move(other));
+        std::swap(raw_, taken.raw_);
+        std::swap(log_, taken.log_);
         return *this;
     }
     Handle(const Handle &) = delete;
@@ -290,9 +323,10 @@ template <typename T, void (*Destroy)(T **)> class Handle
     {
         return raw_;
     }
-    // Gives the C handle away: whoever takes it destroys it.
+    // Gives the C handle away: whoever takes it destroys it. The function that gets its messages is never destroyed.
     T *release() noexcept
     {
+        Log::keep(std::move(log_));
         return std::exchange(raw_, nullptr);
     }
     explicit operator bool() const noexcept
@@ -377,11 +411,11 @@ inline result<std::uint32_t> count_of(std::size_t size, const char *what)
     return count;
 }
 
-// The library counts bytes, which are so many elements only where T is as large as those of the tensor. What has
-// elements of one byte is taken as bytes.
+// The library counts bytes, which are so many elements only where T is as large as those of the tensor, or as its
+// blocks. What has elements of one byte is taken as bytes.
 template <typename T> result<void> check_element(const vkf_tensor &tensor, const char *what)
 {
-    const std::size_t own = vkf_dtype_size(tensor.dtype);
+    const std::size_t own = vkf_dtype_block_bytes(tensor.dtype);
     if (sizeof(T) != 1 && sizeof(T) != own)
         return wrong(std::string(what) + " has elements of " + std::to_string(sizeof(T)) + " bytes, and those of " +
                      vkf_dtype_name(tensor.dtype) + " have " + std::to_string(own));
@@ -415,9 +449,7 @@ class Context : public detail::Handle<vkf_context, vkf_context_destroy>
   public:
     static result<Context> make(vkf_context_desc desc = {}, MessageFunction message = {})
     {
-        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
-        desc.message = detail::Log::receive;
-        desc.message_user = log.get();
+        detail::SharedLog log = detail::listen(desc, std::move(message));
         vkf_context *raw = nullptr;
         const vkf_status status = vkf_context_create(&desc, &raw);
         return detail::give(status, Context(raw, std::move(log)));
@@ -560,9 +592,8 @@ class Tensor
         const result<std::uint32_t> rank = detail::count_of(shape.size(), "Tensor: dimensions of shape");
         if (!rank)
             return rank.why();
-        const auto dimensions = static_cast<std::uint32_t>(shape.size());
         vkf_tensor view = {};
-        const vkf_status status = vkf_tensor_create(context.get(), dtype, dimensions, shape.data(), name, &view);
+        const vkf_status status = vkf_tensor_create(context.get(), dtype, *rank, shape.data(), name, &view);
         return detail::give(status, Tensor(view, context.log()));
     }
     // The values are f32, as many as the shape has.
@@ -596,8 +627,9 @@ class Tensor
     }
     Tensor &operator=(Tensor &&other) noexcept
     {
-        std::swap(view_, other.view_);
-        std::swap(log_, other.log_);
+        Tensor taken(std::move(other));
+        std::swap(view_, taken.view_);
+        std::swap(log_, taken.log_);
         return *this;
     }
     Tensor(const Tensor &) = delete;
@@ -606,9 +638,10 @@ class Tensor
     {
         vkf_tensor_destroy(&view_);
     }
-    // Gives the tensor away: whoever takes it destroys its buffer.
+    // Gives the tensor away: whoever takes it destroys its buffer. See Handle::release().
     vkf_tensor release() noexcept
     {
+        detail::Log::keep(std::move(log_));
         return std::exchange(view_, vkf_tensor{});
     }
     const vkf_tensor &view() const noexcept
@@ -624,6 +657,12 @@ class Tensor
         std::uint64_t count = 0;
         return vkf_tensor_count(&view_, &count) ? count : 0;
     }
+    // Those that write() takes and read() gives.
+    std::uint64_t size_bytes() const noexcept
+    {
+        const std::uint32_t elements = vkf_dtype_block_elements(view_.dtype);
+        return elements ? count() / elements * vkf_dtype_block_bytes(view_.dtype) : 0;
+    }
     template <typename T> result<void> try_write(span<const T> values)
     {
         if (result<void> fits = detail::check_element<T>(view_, "Tensor::write: values"); !fits)
@@ -638,7 +677,7 @@ class Tensor
     {
         if (result<void> fits = detail::check_element<T>(view_, "Tensor::read: the result"); !fits)
             return fits.why();
-        std::vector<T> values(static_cast<std::size_t>(count()));
+        std::vector<T> values(static_cast<std::size_t>(size_bytes()) / sizeof(T));
         const vkf_status status = vkf_tensor_read(&view_, values.data(), values.size() * sizeof(T));
         return detail::give(status, std::move(values));
     }

@@ -28,7 +28,8 @@ template <typename T, void (*Free)(T *)> class Result
     }
     Result &operator=(Result &&other) noexcept
     {
-        std::swap(value_, other.value_);
+        Result taken(std::move(other));
+        std::swap(value_, taken.value_);
         return *this;
     }
     Result(const Result &) = delete;
@@ -80,9 +81,7 @@ class Tokenizer : public detail::Handle<vkf_tokenizer, vkf_tokenizer_destroy>
     // `path` is a tokenizer.json, or a directory.
     static result<Tokenizer> make(const std::string &path, vkf_tokenizer_desc desc = {}, MessageFunction message = {})
     {
-        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
-        desc.message = detail::Log::receive;
-        desc.message_user = log.get();
+        detail::SharedLog log = detail::listen(desc, std::move(message));
         desc.path = path.c_str();
         vkf_tokenizer *raw = nullptr;
         const vkf_status status = vkf_tokenizer_load(&desc, &raw);
@@ -577,9 +576,7 @@ class Inspection : public detail::Handle<vkf_inspection, vkf_inspection_destroy>
   public:
     static result<Inspection> make(vkf_inspection_desc desc, MessageFunction message = {})
     {
-        auto log = std::make_shared<detail::Log>(std::move(message), desc.message, desc.message_user);
-        desc.message = detail::Log::receive;
-        desc.message_user = log.get();
+        detail::SharedLog log = detail::listen(desc, std::move(message));
         vkf_inspection *raw = nullptr;
         const vkf_status status = vkf_inspection_load(&desc, &raw);
         return detail::give(status, Inspection(raw, std::move(log)));

@@ -14,7 +14,8 @@
 // - Owners are destroyed in any order, because in the library what is made from an object keeps it alive.
 // - No exception passes through the library. One that a callback throws ends the run, and is thrown again from there,
 //   also where the run gives a result.
-//   The callback of messages may throw nothing: whatever it throws is dropped.
+//   The callback of messages may throw nothing: whatever it throws is dropped. It lives as long as an owner, and for
+//   good once one was released. What C functions make of get() is adopted, or does not outlive the owners.
 // - Threads are as in the C headers: contexts, models and tokenizers are shared, all else belongs to one at a time.
 #ifndef VKFORMER_VKFORMER_HPP
 #define VKFORMER_VKFORMER_HPP
