@@ -66,8 +66,9 @@ fn link_archives(flags: &[String]) {
         let archive = format!("lib{}.a", library);
         if SYSTEM_LIBRARIES.contains(&library) {
             println!("cargo:rustc-link-lib=dylib={}", library);
-        } else if directories.iter().any(|directory| directory.join(&archive).is_file()) {
+        } else if let Some(path) = directories.iter().map(|from| from.join(&archive)).find(|path| path.is_file()) {
             println!("cargo:rustc-link-lib=static={}", library);
+            println!("cargo:rerun-if-changed={}", path.display());
         } else if library == "vkformer" {
             panic!("there is no {} in {:?}: build or install it, or set VKFORMER_LIB_DIR", archive, directories);
         } else {
