@@ -12,6 +12,7 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::marker::PhantomData;
 use std::os::raw::c_void;
+use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::ptr;
 use std::sync::Arc;
@@ -114,24 +115,18 @@ impl ExternalDevice {
 }
 
 /// Without the lock nobody may go on, and a panic must not reach C code.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            process::abort();
-        }
+fn must_not_panic(call: impl FnOnce()) {
+    if panic::catch_unwind(AssertUnwindSafe(call)).is_err() {
+        process::abort();
     }
 }
 
 unsafe extern "C" fn lock_queue(user: *mut c_void) {
-    let _guard = AbortOnPanic;
-    (*(user as *const Box<dyn QueueLock>)).lock();
+    must_not_panic(|| (*(user as *const Box<dyn QueueLock>)).lock());
 }
 
 unsafe extern "C" fn unlock_queue(user: *mut c_void) {
-    let _guard = AbortOnPanic;
-    (*(user as *const Box<dyn QueueLock>)).unlock();
+    must_not_panic(|| (*(user as *const Box<dyn QueueLock>)).unlock());
 }
 
 /// What a device should be made with: see [`ContextBuilder::device_setup`].

@@ -5,6 +5,7 @@ mod common;
 mod vk;
 
 use common::{assert_close, context, pretrained, random};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -275,6 +276,12 @@ fn queue_belongs_to_one_at_a_time() {
         running.join().unwrap().unwrap();
     });
     assert!(taken() > taken_before && counting.inside.load(Ordering::SeqCst) == 0);
+
+    let panics = panic::catch_unwind(AssertUnwindSafe(|| {
+        let _guard = context.lock_queue();
+        panic!("a panic at the queue");
+    }));
+    assert!(panics.is_err() && counting.inside.load(Ordering::SeqCst) == 0);
 }
 
 #[test]
