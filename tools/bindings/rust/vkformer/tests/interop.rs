@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
-use vk::{Mapped, Program};
-use vkformer::vulkan::{ExternalDevice, QueueLock, SemaphoreValue, Semaphores, WrappedBuffer};
+use vk::{Program, USAGE};
+use vkformer::vulkan::{ExternalDevice, QueueLock, SemaphoreValue, Semaphores, VkBuffer, WrappedBuffer};
 use vkformer::{
     Buffer, Context, ContextBuilder, Dtype, FeedForwardWeights, Layer, MemoryKind, Model, ModelOptions, Port, Session,
     SessionData, SessionOptions, Sizes, Status, Tensor, TransformerLayer,
@@ -27,9 +27,8 @@ fn builder() -> ContextBuilder {
     Context::builder().cache_directory(env!("CARGO_TARGET_TMPDIR")).external_memory(true)
 }
 
-fn wrap(context: &Context, mapped: &Mapped) -> Tensor {
-    let (buffer, usage) = (mapped.buffer, mapped.usage);
-    let range = WrappedBuffer { buffer, usage, offset_bytes: 0, size_bytes: COUNT as u64 * 4 };
+fn wrap(context: &Context, buffer: VkBuffer) -> Tensor {
+    let range = WrappedBuffer { buffer, usage: USAGE, offset_bytes: 0, size_bytes: COUNT as u64 * 4 };
     // SAFETY: the program destroys the buffer when the test is over.
     let buffer = unsafe { Buffer::wrap(context, &range).unwrap() };
     buffer.tensor(0, Dtype::F32, &[2, 5, DIM]).unwrap()
@@ -69,23 +68,23 @@ fn expected(input: &[f32], sizes: Sizes) -> Vec<f32> {
 #[test]
 fn layer_in_a_command_buffer_of_the_program_uses_its_buffers() {
     let mut program = Program::new(&builder);
-    let (mut input, mut output) = (program.buffer(COUNT), program.buffer(COUNT));
+    let (input, output) = (program.buffer(COUNT), program.buffer(COUNT));
     let context = program.context(&builder).unwrap();
-    let (query, result) = (wrap(&context, &input), wrap(&context, &output));
+    let (query, result) = (wrap(&context, input), wrap(&context, output));
     let mut layer = layer(&context, &[(Port::Query, &query), (Port::Output, &result)], 2);
     let record = |frame| program.commands(|commands| unsafe { layer.record(frame, commands).unwrap() });
     let recorded: Vec<_> = (0..2).map(record).collect();
     for (frame, sizes) in [(0, SIZES), (1, Sizes::new(1, 3)), (0, Sizes::new(2, 1))] {
         let values = random(7 + u64::from(sizes.query_len), (sizes.batch * sizes.query_len * DIM) as usize);
-        input.floats()[..values.len()].copy_from_slice(&values);
+        program.floats(input)[..values.len()].copy_from_slice(&values);
         layer.set_sizes(frame, sizes).unwrap();
         program.run(&context, recorded[frame as usize]);
-        assert_close(&output.floats()[..values.len()], &expected(&values, sizes), 1e-5);
+        assert_close(&program.floats(output)[..values.len()], &expected(&values, sizes), 1e-5);
     }
     // The host's own way to a wrapped buffer, and where it lies.
-    assert_eq!(result.read::<f32>().unwrap(), output.floats());
-    assert_eq!(query.buffer().vulkan().buffer, input.buffer);
-    assert_eq!(layer.port_vulkan(Port::Output).unwrap().buffer, output.buffer);
+    assert_eq!(result.read::<f32>().unwrap(), program.floats(output));
+    assert_eq!(query.buffer().vulkan().buffer, input);
+    assert_eq!(layer.port_vulkan(Port::Output).unwrap().buffer, output);
     assert!(layer.port_vulkan(Port::Mask).is_none());
     let error = layer.set_sizes(2, SIZES).unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument, "{}", error);
@@ -305,9 +304,9 @@ fn context_tells_its_handles_and_others_may_be_made_on_them() {
 #[test]
 fn wrapped_ranges_have_to_fit() {
     let mut program = Program::new(&builder);
-    let mapped = program.buffer(COUNT);
+    let buffer = program.buffer(COUNT);
     let context = program.context(&builder).unwrap();
-    let whole = WrappedBuffer { buffer: mapped.buffer, usage: mapped.usage, offset_bytes: 0, size_bytes: 64 };
+    let whole = WrappedBuffer { buffer, usage: USAGE, offset_bytes: 0, size_bytes: 64 };
     for (range, names) in [
         (WrappedBuffer { offset_bytes: 8, ..whole }, "16"),
         (WrappedBuffer { size_bytes: 20, ..whole }, "16"),

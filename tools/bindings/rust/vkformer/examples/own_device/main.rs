@@ -4,7 +4,7 @@
 mod vk;
 
 use vk::Program;
-use vkformer::vulkan::WrappedBuffer;
+use vkformer::vulkan::{VkBuffer, WrappedBuffer};
 use vkformer::{
     Attention, AttentionMask, AttentionWeights, Buffer, Causal, Context, ContextBuilder, Dtype, Layer, Port, Result,
     Severity, Sizes, Tensor,
@@ -26,9 +26,8 @@ fn make_weight(context: &Context, k: f32) -> Result<Tensor> {
 }
 
 /// A tensor (BATCH, LEN, DIM) on a buffer of the program's.
-fn wrap(context: &Context, mapped: &vk::Mapped) -> Result<Tensor> {
-    let range =
-        WrappedBuffer { buffer: mapped.buffer, offset_bytes: 0, size_bytes: COUNT as u64 * 4, usage: mapped.usage };
+fn wrap(context: &Context, buffer: VkBuffer) -> Result<Tensor> {
+    let range = WrappedBuffer { buffer, offset_bytes: 0, size_bytes: COUNT as u64 * 4, usage: vk::USAGE };
     // SAFETY: the program destroys the buffer at its end, when context and layer are gone.
     let buffer = unsafe { Buffer::wrap(context, &range)? };
     buffer.tensor(0, Dtype::F32, &[BATCH, LEN, DIM])
@@ -36,9 +35,9 @@ fn wrap(context: &Context, mapped: &vk::Mapped) -> Result<Tensor> {
 
 fn main() -> Result<()> {
     let mut program = Program::new(&builder);
-    let (mut input, mut output) = (program.buffer(COUNT), program.buffer(COUNT));
+    let (input, output) = (program.buffer(COUNT), program.buffer(COUNT));
     let context = program.context(&builder)?;
-    let (query, result) = (wrap(&context, &input)?, wrap(&context, &output)?);
+    let (query, result) = (wrap(&context, input)?, wrap(&context, output)?);
     let (q, k) = (make_weight(&context, 0.5)?, make_weight(&context, 0.5)?);
     let (v, out) = (make_weight(&context, 1.0)?, make_weight(&context, 1.0)?);
     let attention = Attention {
@@ -64,11 +63,11 @@ fn main() -> Result<()> {
         unsafe { layer.record(0, commands).expect("a recording") }
     });
 
-    for (i, value) in input.floats().iter_mut().enumerate() {
+    for (i, value) in program.floats(input).iter_mut().enumerate() {
         *value = (i % 13) as f32 / 13.0;
     }
     program.run(&context, commands);
-    let output = output.floats();
+    let output = program.floats(output);
     println!("output[0, 0, :3] = {:.4} {:.4} {:.4}", output[0], output[1], output[2]);
     println!("output[1, 4, :3] = {:.4} {:.4} {:.4}", output[576], output[577], output[578]);
     Ok(())

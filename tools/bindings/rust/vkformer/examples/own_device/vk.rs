@@ -13,7 +13,8 @@ use vkformer::vulkan::{
 use vkformer::{Context, ContextBuilder};
 
 const API_VERSION: u32 = 1 << 22 | 2 << 12;
-const STORAGE_AND_TRANSFER: u32 = 0x20 | 0x1 | 0x2;
+/// How buffers are used.
+pub const USAGE: u32 = 0x20 | 0x1 | 0x2;
 const HOST_VISIBLE_AND_COHERENT: u32 = 0x2 | 0x4;
 
 #[repr(C)]
@@ -238,27 +239,18 @@ fn must(result: i32) {
 }
 
 /// A buffer whose memory the program sees.
-pub struct Mapped {
-    pub buffer: VkBuffer,
-    pub usage: u32,
+struct Mapped {
+    buffer: VkBuffer,
     memory: u64,
     floats: *mut f32,
     count: usize,
-}
-
-impl Mapped {
-    /// Nobody else is at the memory meanwhile.
-    pub fn floats(&mut self) -> &mut [f32] {
-        // SAFETY: the memory has so many elements, and stays mapped.
-        unsafe { std::slice::from_raw_parts_mut(self.floats, self.count) }
-    }
 }
 
 /// Instance, device, queue and a pool for command buffers.
 pub struct Program {
     pub external: ExternalDevice,
     pool: u64,
-    mapped: Vec<(VkBuffer, u64)>,
+    mapped: Vec<Mapped>,
     semaphores: Vec<VkSemaphore>,
 }
 
@@ -294,14 +286,14 @@ impl Program {
         }
     }
 
-    pub fn buffer(&mut self, count: usize) -> Mapped {
-        let (device, usage, size) = (self.external.device, STORAGE_AND_TRANSFER, count as u64 * 4);
+    pub fn buffer(&mut self, count: usize) -> VkBuffer {
+        let (device, size) = (self.external.device, count as u64 * 4);
         let info = BufferCreateInfo {
             kind: 12,
             next: ptr::null(),
             flags: 0,
             size,
-            usage,
+            usage: USAGE,
             sharing: 0,
             family_count: 0,
             families: ptr::null(),
@@ -322,8 +314,15 @@ impl Program {
             must(vkBindBufferMemory(device, buffer, memory, 0));
             must(vkMapMemory(device, memory, 0, wanted.size, 0, &mut floats));
         }
-        self.mapped.push((buffer, memory));
-        Mapped { buffer, usage, memory, floats: floats.cast(), count }
+        self.mapped.push(Mapped { buffer, memory, floats: floats.cast(), count });
+        buffer
+    }
+
+    /// What is in a buffer of the program's. Nobody else is at it meanwhile.
+    pub fn floats(&mut self, buffer: VkBuffer) -> &mut [f32] {
+        let mapped = self.mapped.iter().find(|mapped| mapped.buffer == buffer).expect("a buffer of the program's");
+        // SAFETY: the memory has so many elements, and stays mapped as long as the program lives.
+        unsafe { std::slice::from_raw_parts_mut(mapped.floats, mapped.count) }
     }
 
     /// A command buffer of what `record` records.
@@ -401,9 +400,9 @@ impl Drop for Program {
         let device = self.external.device;
         // SAFETY: contexts on the device are gone, and so is all that used these.
         unsafe {
-            for (buffer, memory) in &self.mapped {
-                vkDestroyBuffer(device, *buffer, ptr::null());
-                vkFreeMemory(device, *memory, ptr::null());
+            for mapped in &self.mapped {
+                vkDestroyBuffer(device, mapped.buffer, ptr::null());
+                vkFreeMemory(device, mapped.memory, ptr::null());
             }
             for semaphore in &self.semaphores {
                 vkDestroySemaphore(device, *semaphore, ptr::null());
