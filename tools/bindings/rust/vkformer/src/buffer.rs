@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{count, Error, Result};
+use crate::error::{check, count, Error, Result};
 use crate::tensor::{Dtype, Tensor};
 use crate::vulkan::WrappedBuffer;
 use vkformer_sys as sys;
@@ -83,7 +83,7 @@ impl Buffer {
     pub fn export(&self) -> Result<ExportedMemory> {
         let mut raw = sys::vkf_exported_memory::default();
         // SAFETY: both pointers are valid.
-        self.0.context.call(|| unsafe { sys::vkf_buffer_export(self.0.raw, &mut raw) })?;
+        check(unsafe { sys::vkf_buffer_export(self.0.raw, &mut raw) })?;
         Ok(ExportedMemory {
             kind: self.0.kind,
             // SAFETY: the library gave a new descriptor away.
@@ -209,7 +209,7 @@ impl Buffer {
         create: impl FnOnce(*mut sys::vkf_context, *mut *mut sys::vkf_buffer) -> sys::vkf_status,
     ) -> Result<Buffer> {
         let mut raw = ptr::null_mut();
-        context.call(|| create(context.as_ptr(), &mut raw))?;
+        check(create(context.as_ptr(), &mut raw))?;
         Ok(Buffer(Arc::new(Inner { raw, turn: Mutex::new(()), kind, context: context.clone() })))
     }
 

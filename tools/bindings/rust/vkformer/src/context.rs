@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::c_enum::c_enum;
 use crate::cache::{self, Cache};
-use crate::error::{check_version, count, receive_message, Handler, Messages, Result, Severity};
+use crate::error::{callback, check, check_version, count, Handler, Result, Severity};
 use crate::text::{c_path, c_string};
 use crate::vulkan::{DeviceSetup, ExternalDevice, QueueLock};
 use vkformer_sys as sys;
@@ -119,7 +119,7 @@ pub struct ContextBuilder {
     skip_self_test: bool,
     tune_on_first_use: bool,
     validation: bool,
-    pub(crate) handler: Option<(Severity, Handler)>,
+    pub(crate) handler: Option<Handler>,
     cache: Option<Arc<Box<dyn Cache>>>,
     cache_directory: Option<PathBuf>,
     external_memory: bool,
@@ -180,7 +180,7 @@ impl ContextBuilder {
         min_severity: Severity,
         handler: impl Fn(Severity, &str) + Send + Sync + 'static,
     ) -> Self {
-        self.handler = Some((min_severity, Arc::new(handler)));
+        self.handler = Some((min_severity, Arc::new(Box::new(handler))));
         self
     }
 
@@ -228,25 +228,20 @@ impl ContextBuilder {
 
     pub fn build(self) -> Result<Context> {
         check_version()?;
-        let lock = self.external.as_ref().and_then(|external| external.lock());
-        let messages = Messages::new(self.handler.clone());
-        let keeps = Box::new(Keeps { messages, _cache: self.cache.clone(), _lock: lock });
         let mut raw = ptr::null_mut();
-        self.with_desc(&keeps.messages, |desc| {
+        self.with_desc(|desc| {
             // SAFETY: what `desc` points to lives until the call returns, and the callbacks' data as long as the
             // context.
-            keeps.messages.call(|| unsafe { sys::vkf_context_create(desc, &mut raw) })
+            check(unsafe { sys::vkf_context_create(desc, &mut raw) })
         })?;
-        Ok(Context(Arc::new(Inner { raw, keeps })))
+        let lock = self.external.and_then(|external| external.lock());
+        Ok(Context(Arc::new(Inner { raw, _handler: self.handler, _cache: self.cache, _lock: lock })))
     }
 
-    /// Has `call` use the descriptor. What it points to lives until the call returns; `messages`, the cache and the lock
-    /// have to live as long as what is made with it.
-    pub(crate) fn with_desc(
-        &self,
-        messages: &Messages,
-        call: impl FnOnce(&sys::vkf_context_desc) -> Result<()>,
-    ) -> Result<()> {
+    /// Has `call` use the descriptor. What it points to lives until the call returns; handler, cache and lock have to
+    /// live as long as what is made with it.
+    pub(crate) fn with_desc(&self, call: impl FnOnce(&sys::vkf_context_desc) -> Result<()>) -> Result<()> {
+        let (message, message_user, min_severity) = callback(&self.handler);
         let mut desc = sys::vkf_context_desc {
             profile: self.profile.raw(),
             precision: self.precision.raw(),
@@ -254,9 +249,9 @@ impl ContextBuilder {
             tune_on_first_use: self.tune_on_first_use,
             validation: self.validation,
             external_memory: self.external_memory,
-            message: Some(receive_message),
-            message_user: messages.user(),
-            min_severity: messages.min_severity(),
+            message,
+            message_user,
+            min_severity,
             ..Default::default()
         };
         let directory = self.cache_directory.as_deref().map(c_path).transpose()?;
@@ -303,16 +298,12 @@ fn choose(device: &Device, choice: &mut sys::vkf_device_choice) -> Result<Option
     Ok(None)
 }
 
-/// What the library's callbacks use for as long as the context lives.
-struct Keeps {
-    messages: Messages,
-    _cache: Option<Arc<Box<dyn Cache>>>,
-    _lock: Option<Arc<Box<dyn QueueLock>>>,
-}
-
 struct Inner {
     raw: *mut sys::vkf_context,
-    keeps: Box<Keeps>,
+    // What the library's callbacks use for as long as the context lives.
+    _handler: Option<Handler>,
+    _cache: Option<Arc<Box<dyn Cache>>>,
+    _lock: Option<Arc<Box<dyn QueueLock>>>,
 }
 
 // SAFETY: <vkformer/vkformer.h> lets threads share a context, and what its callbacks use is Send and Sync.
@@ -344,18 +335,11 @@ impl Context {
     /// The devices that the system's Vulkan loader shows.
     pub fn devices() -> Result<Vec<DeviceInfo>> {
         check_version()?;
-        let messages = Messages::default();
-        let desc = sys::vkf_context_desc {
-            message: Some(receive_message),
-            message_user: messages.user(),
-            min_severity: messages.min_severity(),
-            ..Default::default()
-        };
         let mut count = 0;
         // SAFETY: without an array the function only counts; with one it writes at most as many as that has.
-        messages.call(|| unsafe { sys::vkf_enumerate_devices(&desc, &mut count, ptr::null_mut()) })?;
+        check(unsafe { sys::vkf_enumerate_devices(ptr::null(), &mut count, ptr::null_mut()) })?;
         let mut infos = vec![sys::vkf_device_info::default(); count as usize];
-        messages.call(|| unsafe { sys::vkf_enumerate_devices(&desc, &mut count, infos.as_mut_ptr()) })?;
+        check(unsafe { sys::vkf_enumerate_devices(ptr::null(), &mut count, infos.as_mut_ptr()) })?;
         infos.truncate(count as usize);
         Ok(infos.iter().map(DeviceInfo::new).collect())
     }
@@ -370,21 +354,17 @@ impl Context {
     /// Gives the cache what it should keep. The end of the context does so, too.
     pub fn save_cache(&self) -> Result<()> {
         // SAFETY: the context is alive.
-        self.call(|| unsafe { sys::vkf_context_save_cache(self.as_ptr()) })
+        check(unsafe { sys::vkf_context_save_cache(self.as_ptr()) })
     }
 
     /// Forgets what was found out about kernels, here and in the cache: each is tested again before its next use.
     pub fn forget_verdicts(&self) -> Result<()> {
         // SAFETY: the context is alive.
-        self.call(|| unsafe { sys::vkf_context_forget_verdicts(self.as_ptr()) })
+        check(unsafe { sys::vkf_context_forget_verdicts(self.as_ptr()) })
     }
 
     /// The C library's handle, for what only `vkformer-sys` has. It lives as long as the context.
     pub fn as_ptr(&self) -> *mut sys::vkf_context {
         self.0.raw
-    }
-
-    pub(crate) fn call(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
-        self.0.keeps.messages.call(call)
     }
 }

@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{count, Error, Result};
+use crate::error::{check, count, Error, Result};
 use crate::matrix::Matrix;
 use crate::model::{ModelPrecision, Quantization};
 use crate::text::{borrow_all, c_path, c_string, copy, copy_array};
@@ -73,7 +73,7 @@ pub struct Prediction {
 /// An encoder with its tokenizer. It belongs to one thread at a time.
 pub struct Embedder {
     raw: *mut sys::vkf_embedder,
-    context: Context,
+    _context: Context,
 }
 
 // SAFETY: <vkformer/embed.h> lets embedders change threads.
@@ -102,9 +102,8 @@ impl Embedder {
         };
         let mut raw = ptr::null_mut();
         // SAFETY: the directory lives until the call returns.
-        context.call(|| unsafe { sys::vkf_embedder_load(context.as_ptr(), &desc, &mut raw) })?;
-        let context = context.clone();
-        Ok(Embedder { raw, context })
+        check(unsafe { sys::vkf_embedder_load(context.as_ptr(), &desc, &mut raw) })?;
+        Ok(Embedder { raw, _context: context.clone() })
     }
 
     /// An embedding does not depend on the texts beside it.
@@ -158,7 +157,7 @@ impl Embedder {
             _ => args.prompt = pointer,
         }
         // SAFETY: the arrays of `args` have `count` elements, and all texts live until the call returns.
-        self.context.call(|| unsafe { sys::vkf_embedder_run(self.raw, args) })
+        check(unsafe { sys::vkf_embedder_run(self.raw, args) })
     }
 
     /// The length of an embedding.

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
+use std::ptr;
 use std::sync::Arc;
 
 use crate::c_enum::c_enum;
@@ -80,55 +81,34 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-pub(crate) type Handler = Arc<dyn Fn(Severity, &str) + Send + Sync>;
+type Receive = Box<dyn Fn(Severity, &str) + Send + Sync>;
 
-/// Receives the messages of one context or tokenizer, and has to live until that is destroyed.
-#[derive(Default)]
-pub(crate) struct Messages {
-    handler: Option<(Severity, Handler)>,
-}
+/// Receives messages of a severity and above. It has to live until what was made with it is destroyed.
+pub(crate) type Handler = (Severity, Arc<Receive>);
 
-impl Messages {
-    pub(crate) fn new(handler: Option<(Severity, Handler)>) -> Messages {
-        Messages { handler }
-    }
-
-    pub(crate) fn min_severity(&self) -> sys::vkf_severity {
-        match &self.handler {
-            Some((severity, _)) if *severity != Severity::Validation => severity.raw(),
-            _ => sys::vkf_severity::VKF_SEVERITY_ERROR,
-        }
-    }
-
-    pub(crate) fn user(&self) -> *mut c_void {
-        self as *const Messages as *mut c_void
-    }
-
-    /// Makes one call into the library. An error has what that call said.
-    pub(crate) fn call(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
-        match call() {
-            sys::vkf_status::VKF_OK => Ok(()),
-            status => Err(Error::new(Status::from_raw(status).unwrap_or(Status::Internal), last_error(status))),
-        }
-    }
-
-    fn receive(&self, severity: Severity, text: &str) {
-        if let Some((min_severity, handler)) = &self.handler {
-            if severity >= *min_severity {
-                handler(severity, text);
-            }
-        }
+/// What a descriptor has as `message`, `message_user` and `min_severity`.
+pub(crate) fn callback(handler: &Option<Handler>) -> (sys::vkf_message_fn, *mut c_void, sys::vkf_severity) {
+    match handler {
+        Some((severity, receive)) => (Some(receive_message), Arc::as_ptr(receive) as *mut c_void, severity.raw()),
+        None => (None, ptr::null_mut(), sys::vkf_severity::VKF_SEVERITY_DEBUG),
     }
 }
 
-/// The library's message callback. A panic must not reach C code: one of the handler's ends here.
-pub(crate) unsafe extern "C" fn receive_message(user: *mut c_void, severity: sys::vkf_severity, text: *const c_char) {
+/// A panic must not reach C code: one of the handler's ends here.
+unsafe extern "C" fn receive_message(user: *mut c_void, severity: sys::vkf_severity, text: *const c_char) {
     let receive = || {
-        let messages = &*(user as *const Messages);
-        let text = CStr::from_ptr(text).to_string_lossy();
-        messages.receive(Severity::from_raw(severity).unwrap_or(Severity::Info), &text);
+        let receive = &*(user as *const Receive);
+        receive(Severity::from_raw(severity).unwrap_or(Severity::Info), &CStr::from_ptr(text).to_string_lossy());
     };
     drop(panic::catch_unwind(AssertUnwindSafe(receive)));
+}
+
+/// An error has what the call said that gave the status: no other call may come between.
+pub(crate) fn check(status: sys::vkf_status) -> Result<()> {
+    match status {
+        sys::vkf_status::VKF_OK => Ok(()),
+        _ => Err(Error::new(Status::from_raw(status).unwrap_or(Status::Internal), last_error(status))),
+    }
 }
 
 fn last_error(status: sys::vkf_status) -> String {
@@ -162,15 +142,13 @@ mod tests {
 
     #[test]
     fn error_has_the_message_of_its_own_call_alone() {
-        let messages = Messages::default();
         // SAFETY: NULL is refused.
-        let refused = || unsafe { sys::vkf_session_wait(std::ptr::null_mut()) };
-        let error = messages.call(refused).unwrap_err();
+        let error = check(unsafe { sys::vkf_session_wait(ptr::null_mut()) }).unwrap_err();
         assert_eq!(error.status(), Status::InvalidArgument);
         assert!(error.message().starts_with("vkf_session_wait: "));
-        let silent = messages.call(|| sys::vkf_status::VKF_ERROR_CANCELLED).unwrap_err();
+        let silent = check(sys::vkf_status::VKF_ERROR_CANCELLED).unwrap_err();
         assert_eq!(silent, Error::new(Status::Cancelled, "the caller cancelled the operation"));
-        assert_eq!(messages.call(|| sys::vkf_status::VKF_OK), Ok(()));
+        assert_eq!(check(sys::vkf_status::VKF_OK), Ok(()));
     }
 
     #[test]

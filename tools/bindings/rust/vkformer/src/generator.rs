@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::c_enum::c_enum;
 use crate::callback::Guarded;
 use crate::context::Context;
-use crate::error::{count, Result};
+use crate::error::{check, count, Result};
 use crate::model::{ModelPrecision, Quantization};
 use crate::text::{borrow_all, c_path, copy_array, elements};
 use crate::text_stream::TextStream;
@@ -152,7 +152,7 @@ pub struct Generator {
 /// The thread of a [`TextStream`] shares this with the generator.
 pub(crate) struct Inner {
     raw: *mut sys::vkf_generator,
-    context: Context,
+    _context: Context,
 }
 
 // SAFETY: <vkformer/generate.h> lets generators change threads.
@@ -181,9 +181,8 @@ impl Generator {
         };
         let mut raw = ptr::null_mut();
         // SAFETY: the directory lives until the call returns.
-        context.call(|| unsafe { sys::vkf_generator_load(context.as_ptr(), &desc, &mut raw) })?;
-        let context = context.clone();
-        let inner = Arc::new(Mutex::new(Inner { raw, context }));
+        check(unsafe { sys::vkf_generator_load(context.as_ptr(), &desc, &mut raw) })?;
+        let inner = Arc::new(Mutex::new(Inner { raw, _context: context.clone() }));
         Ok(Generator { inner })
     }
 
@@ -262,7 +261,7 @@ impl Inner {
             ..generation.raw()
         };
         // SAFETY: the arrays have so many elements, and the callbacks are called in this thread, until the call returns.
-        let done = self.context.call(|| unsafe { sys::vkf_generator_run(self.raw, &args) });
+        let done = check(unsafe { sys::vkf_generator_run(self.raw, &args) });
         // SAFETY: each continuation is filled in, or zero where the run failed.
         let taken = raw.iter_mut().map(|raw| unsafe { take_continuation(raw) }).collect();
         callbacks.finish();

@@ -7,7 +7,7 @@ use std::ptr;
 use crate::buffer::Buffer;
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{check, Error, Result};
 use crate::tensor::{check_element, optional, Dtype, Element, Tensor};
 use vkformer_sys as sys;
 
@@ -361,7 +361,7 @@ fn raw_ports(ports: &[(Port, &Tensor)]) -> [sys::vkf_tensor; sys::VKF_MAX_PORTS 
 /// A layer that was recorded for its largest sizes. It belongs to one thread at a time.
 pub struct Layer {
     raw: *mut sys::vkf_layer,
-    context: Context,
+    _context: Context,
     /// The memory of ports that are the program's.
     shared: Vec<Buffer>,
     frames: u32,
@@ -407,9 +407,9 @@ impl Layer {
         create: impl FnOnce(*mut *mut sys::vkf_layer) -> sys::vkf_status,
     ) -> Result<Layer> {
         let mut raw = ptr::null_mut();
-        context.call(|| create(&mut raw))?;
+        check(create(&mut raw))?;
         let shared = ports.iter().map(|(_, tensor)| tensor.buffer().clone()).collect();
-        let layer = Layer { raw, context: context.clone(), shared, frames: frames.max(1) };
+        let layer = Layer { raw, _context: context.clone(), shared, frames: frames.max(1) };
         match ports.iter().find(|(port, _)| layer.port(*port).is_none()) {
             Some((port, _)) => Err(no_port(*port)),
             None => Ok(layer),
@@ -437,20 +437,20 @@ impl Layer {
     pub fn set_sizes(&mut self, frame: u32, sizes: Sizes) -> Result<()> {
         let sizes = sizes.raw();
         // SAFETY: both pointers are valid.
-        self.call(|raw| unsafe { sys::vkf_layer_set_sizes(raw, frame, &sizes) })
+        check(unsafe { sys::vkf_layer_set_sizes(self.raw, frame, &sizes) })
     }
 
     /// Waits until the run that was submitted with this frame has ended; returns at once if there is none.
     pub fn wait(&mut self, frame: u32) -> Result<()> {
         // SAFETY: the layer is alive.
-        self.call(|raw| unsafe { sys::vkf_layer_wait(raw, frame) })
+        check(unsafe { sys::vkf_layer_wait(self.raw, frame) })
     }
 
     /// Whether that run has ended. [`wait`](Layer::wait) has to follow all the same, and takes no time then.
     pub fn ended(&mut self, frame: u32) -> Result<bool> {
         let mut ended = false;
         // SAFETY: both pointers are valid.
-        self.call(|raw| unsafe { sys::vkf_layer_ended(raw, frame, &mut ended) })?;
+        check(unsafe { sys::vkf_layer_ended(self.raw, frame, &mut ended) })?;
         Ok(ended)
     }
 
@@ -480,10 +480,6 @@ impl Layer {
         self.raw
     }
 
-    pub(crate) fn call(&mut self, call: impl FnOnce(*mut sys::vkf_layer) -> sys::vkf_status) -> Result<()> {
-        self.context.call(|| call(self.raw))
-    }
-
     /// A call in which the host is at the ports, or waits for the device to be: runs that are under way have ended, and
     /// other threads are kept from tensors that share their memory.
     fn use_ports(&mut self, call: impl FnOnce(*mut sys::vkf_layer) -> sys::vkf_status) -> Result<()> {
@@ -491,7 +487,7 @@ impl Layer {
             self.wait(frame)?;
         }
         let _turns = Buffer::turns(&self.shared);
-        self.context.call(|| call(self.raw))
+        check(call(self.raw))
     }
 
     pub(crate) fn port(&self, port: Port) -> Option<sys::vkf_tensor> {

@@ -1,7 +1,6 @@
 //! Weights on the device, and how they are kept there.
 
 use std::ffi::{CStr, CString};
-use std::os::raw::c_char;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Arc;
@@ -9,10 +8,10 @@ use std::sync::Arc;
 use crate::c_enum::c_enum;
 use crate::callback::{receive_progress, Guarded, Progress};
 use crate::context::Context;
-use crate::error::{Result, Status};
+use crate::error::{check, Result, Status};
 use crate::generator::{BeamSearch, Sampling};
 use crate::layer::Activation;
-use crate::text::{c_path, c_string};
+use crate::text::{c_path, c_string, written};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -187,12 +186,9 @@ pub struct MemoryPlan {
 
 impl MemoryPlan {
     /// Has `call` fill in a plan.
-    pub(crate) fn of(
-        context: &Context,
-        call: impl FnOnce(*mut sys::vkf_memory_plan) -> sys::vkf_status,
-    ) -> Result<Self> {
+    pub(crate) fn of(call: impl FnOnce(*mut sys::vkf_memory_plan) -> sys::vkf_status) -> Result<Self> {
         let mut raw = sys::vkf_memory_plan::default();
-        context.call(|| call(&mut raw))?;
+        check(call(&mut raw))?;
         Ok(MemoryPlan {
             weights_bytes: raw.weights_bytes,
             activations_bytes: raw.activations_bytes,
@@ -270,7 +266,7 @@ impl Model {
         desc.progress_user = progress.user();
         let mut raw = ptr::null_mut();
         // SAFETY: what `desc` points to, and the callback's data, live until the call returns.
-        let loaded = context.call(|| unsafe { sys::vkf_model_load(context.as_ptr(), &desc, &mut raw) });
+        let loaded = check(unsafe { sys::vkf_model_load(context.as_ptr(), &desc, &mut raw) });
         progress.finish(); // of a loading that was ended: there is no model
         loaded?;
         let mut config = Box::<sys::vkf_model_config>::default();
@@ -283,7 +279,7 @@ impl Model {
     pub fn plan(context: &Context, directory: impl AsRef<Path>, options: &ModelOptions) -> Result<MemoryPlan> {
         with_desc(directory.as_ref(), options, |desc| {
             // SAFETY: what `desc` points to lives until the call returns.
-            MemoryPlan::of(context, |plan| unsafe { sys::vkf_model_plan(context.as_ptr(), &desc, plan) })
+            MemoryPlan::of(|plan| unsafe { sys::vkf_model_plan(context.as_ptr(), &desc, plan) })
         })
     }
 
@@ -301,20 +297,11 @@ impl Model {
     /// the tensors. None where there is no such key.
     pub fn metadata(&self, key: &str) -> Result<Option<String>> {
         let key = c_string("the key", key)?;
-        let mut bytes = 0;
-        let call = |bytes: &mut usize, text: *mut c_char| {
-            // SAFETY: `text` is NULL or has room for `bytes`.
-            self.context().call(|| unsafe { sys::vkf_model_get_metadata(self.0.raw, key.as_ptr(), bytes, text) })
-        };
-        match call(&mut bytes, ptr::null_mut()) {
-            Err(error) if error.status() == Status::InvalidArgument => return Ok(None),
-            asked => asked?,
+        // SAFETY: the key ends with a zero, and the text is NULL or has room for so many bytes.
+        match written(|bytes, text| unsafe { sys::vkf_model_get_metadata(self.0.raw, key.as_ptr(), bytes, text) }) {
+            Err(error) if error.status() == Status::InvalidArgument => Ok(None),
+            text => text.map(Some),
         }
-        let mut text = vec![0u8; bytes + 1];
-        bytes = text.len();
-        call(&mut bytes, text.as_mut_ptr() as *mut c_char)?;
-        text.truncate(bytes);
-        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
     pub fn context(&self) -> &Context {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::ptr;
 
 use crate::c_enum::c_enum;
-use crate::error::{Error, Result};
+use crate::error::{check, Error, Result};
 use crate::ids::{Padded, Prompts, Source, Step};
 use crate::layer::AttentionMask;
 use crate::matrix::Matrix;
@@ -134,7 +134,7 @@ impl Session {
         let desc = options.raw(model.config())?;
         let mut raw = ptr::null_mut();
         // SAFETY: the model is alive, and the session keeps it.
-        model.context().call(|| unsafe { sys::vkf_session_create(model.as_ptr(), &desc, &mut raw) })?;
+        check(unsafe { sys::vkf_session_create(model.as_ptr(), &desc, &mut raw) })?;
         let head = options.head && model.config().kind == ModelKind::Encoder;
         Ok(Session { raw, model: model.clone(), head, encoded: 0 })
     }
@@ -143,7 +143,7 @@ impl Session {
     pub fn plan(model: &Model, options: &SessionOptions) -> Result<MemoryPlan> {
         let desc = options.raw(model.config())?;
         // SAFETY: the model is alive.
-        MemoryPlan::of(model.context(), |plan| unsafe { sys::vkf_session_plan(model.as_ptr(), &desc, plan) })
+        MemoryPlan::of(|plan| unsafe { sys::vkf_session_plan(model.as_ptr(), &desc, plan) })
     }
 
     /// An encoder, or the encoder of an encoder-decoder, on rows of ids, each of its own length.
@@ -185,7 +185,7 @@ impl Session {
 
     /// The encoder of an nn.Transformer: `source` is (batch, len, d_model), and so is what comes back.
     pub fn encode_embedded(&mut self, batch: u32, len: u32, source: &[f32]) -> Result<Vec<f32>> {
-        let elements = self.embedded_len("source", ModelKind::Transformer, batch, len, source)?;
+        let elements = self.embedded_len("source", batch, len, source)?;
         let mut memory = vec![0f32; elements];
         let args = sys::vkf_encode_args {
             batch,
@@ -202,7 +202,7 @@ impl Session {
     /// and so are the hidden states that come back.
     pub fn decode_embedded(&mut self, len: u32, target: &[f32]) -> Result<Vec<f32>> {
         let batch = self.rows_of_encode()?;
-        let elements = self.embedded_len("target", ModelKind::Transformer, batch, len, target)?;
+        let elements = self.embedded_len("target", batch, len, target)?;
         let mut hidden = vec![0f32; elements];
         let args = sys::vkf_decode_args {
             target_len: len,
@@ -211,7 +211,7 @@ impl Session {
             ..Default::default()
         };
         // SAFETY: the arrays have batch * len * d_model elements, and `batch` is that of the encode() before.
-        self.call(|raw| unsafe { sys::vkf_session_decode(raw, &args) })?;
+        check(unsafe { sys::vkf_session_decode(self.raw, &args) })?;
         Ok(hidden)
     }
 
@@ -239,7 +239,7 @@ impl Session {
             ..Default::default()
         };
         // SAFETY: the arrays have so many rows and ids; models that take no ids here are refused by the library.
-        self.call(|raw| unsafe { sys::vkf_session_decode(raw, &args) })?;
+        check(unsafe { sys::vkf_session_decode(self.raw, &args) })?;
         let rows = logits.chunks_exact((targets.len as usize * vocab).max(1));
         Ok(rows.map(|row| Matrix::new(row.to_vec(), vocab)).collect())
     }
@@ -284,7 +284,7 @@ impl Session {
     /// Forgets what is behind the first `position` ids of a row of a decoder's cache.
     pub fn truncate(&mut self, row: u32, position: u32) -> Result<()> {
         // SAFETY: the session is alive.
-        self.call(|raw| unsafe { sys::vkf_session_truncate(raw, row, position) })
+        check(unsafe { sys::vkf_session_truncate(self.raw, row, position) })
     }
 
     /// The ids of a row of a decoder's cache; none where there is no such row.
@@ -300,42 +300,40 @@ impl Session {
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = c_path(path.as_ref())?;
         // SAFETY: the path ends with a zero.
-        self.call(|raw| unsafe { sys::vkf_session_save(raw, path.as_ptr()) })
+        check(unsafe { sys::vkf_session_save(self.raw, path.as_ptr()) })
     }
 
     /// The rows become those that a session with the same model and options saved.
     pub fn restore(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = c_path(path.as_ref())?;
         // SAFETY: the path ends with a zero.
-        self.call(|raw| unsafe { sys::vkf_session_restore(raw, path.as_ptr()) })
+        check(unsafe { sys::vkf_session_restore(self.raw, path.as_ptr()) })
     }
 
     /// The weights of one kind of attention in a layer for a row of the last run, with [`SessionOptions`] that keep it.
     pub fn attention(&mut self, kind: AttentionKind, layer: u32, row: u32, query_len: u32) -> Result<AttentionMap> {
         let (mut heads, mut keys) = (0, 0);
         // SAFETY: all pointers are valid.
-        self.call(|raw| unsafe {
-            sys::vkf_session_get_attention_shape(raw, kind.raw(), query_len, &mut heads, &mut keys)
-        })?;
+        check(unsafe { sys::vkf_session_get_attention_shape(self.raw, kind.raw(), query_len, &mut heads, &mut keys) })?;
         let (heads, queries, keys) = (heads as usize, query_len as usize, keys as usize);
         let mut values = vec![0f32; heads * queries * keys];
         let out = values.as_mut_ptr();
         // SAFETY: the array is as large as the library just said.
-        self.call(|raw| unsafe { sys::vkf_session_get_attention(raw, kind.raw(), layer, row, query_len, out) })?;
+        check(unsafe { sys::vkf_session_get_attention(self.raw, kind.raw(), layer, row, query_len, out) })?;
         Ok(AttentionMap { heads, queries, keys, values })
     }
 
     /// Waits until the run that was submitted last has ended: see [`vulkan`](crate::vulkan).
     pub fn wait(&mut self) -> Result<()> {
         // SAFETY: the session is alive.
-        self.call(|raw| unsafe { sys::vkf_session_wait(raw) })
+        check(unsafe { sys::vkf_session_wait(self.raw) })
     }
 
     /// Whether that run has ended.
     pub fn ended(&mut self) -> Result<bool> {
         let mut ended = false;
         // SAFETY: both pointers are valid.
-        self.call(|raw| unsafe { sys::vkf_session_ended(raw, &mut ended) })?;
+        check(unsafe { sys::vkf_session_ended(self.raw, &mut ended) })?;
         Ok(ended)
     }
 
@@ -344,7 +342,7 @@ impl Session {
         let mut raw = sys::vkf_tensor::default();
         // SAFETY: both pointers are valid.
         let found = unsafe { sys::vkf_session_get_tensor(self.raw, data.raw(), &mut raw) };
-        found.then(move || SessionTensor { raw, session: self })
+        found.then_some(SessionTensor { raw, session: self })
     }
 
     pub fn model(&self) -> &Model {
@@ -354,10 +352,6 @@ impl Session {
     /// The C library's handle, for what only `vkformer-sys` has. It lives as long as the session.
     pub fn as_ptr(&self) -> *mut sys::vkf_session {
         self.raw
-    }
-
-    pub(crate) fn call(&mut self, call: impl FnOnce(*mut sys::vkf_session) -> sys::vkf_status) -> Result<()> {
-        self.model.context().call(|| call(self.raw))
     }
 
     /// Rows of ids for the encoder.
@@ -372,7 +366,7 @@ impl Session {
         call: impl FnOnce(*mut sys::vkf_session, &sys::vkf_encode_args) -> sys::vkf_status,
     ) -> Result<()> {
         self.encoded = 0;
-        self.call(|raw| call(raw, args))?;
+        check(call(self.raw, args))?;
         self.encoded = args.batch;
         Ok(())
     }
@@ -393,14 +387,14 @@ impl Session {
         let vocab = self.model.config().target_vocab as usize;
         let mut logits = vec![0f32; rows * vocab];
         let out = logits.as_mut_ptr();
-        self.call(|raw| call(raw, out))?;
+        check(call(self.raw, out))?;
         Ok(Matrix::new(logits, vocab))
     }
 
-    fn embedded_len(&self, what: &str, kind: ModelKind, batch: u32, len: u32, values: &[f32]) -> Result<usize> {
+    fn embedded_len(&self, what: &str, batch: u32, len: u32, values: &[f32]) -> Result<usize> {
         let config = self.model.config();
-        if config.kind != kind {
-            return Err(Error::argument(format!("{}: the model is no {:?}, and takes ids", what, kind)));
+        if config.kind != ModelKind::Transformer {
+            return Err(Error::argument(format!("{}: the model is no Transformer, and takes ids", what)));
         }
         let elements = [len, config.d_model].iter().try_fold(batch as usize, |n, m| n.checked_mul(*m as usize));
         elements.filter(|elements| *elements == values.len()).ok_or_else(|| {
@@ -442,6 +436,6 @@ impl SessionTensor<'_> {
             )));
         }
         // SAFETY: `data` has room for so many bytes, and any bits are a T.
-        self.session.call(|_| unsafe { sys::vkf_buffer_read(raw.buffer, raw.offset_bytes, data, bytes) })
+        check(unsafe { sys::vkf_buffer_read(raw.buffer, raw.offset_bytes, data, bytes) })
     }
 }

@@ -8,7 +8,7 @@ use std::ptr;
 use crate::buffer::Buffer;
 use crate::c_enum::c_enum;
 use crate::context::Context;
-use crate::error::{count, Error, Result};
+use crate::error::{check, count, Error, Result};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -123,7 +123,7 @@ impl Tensor {
         let mut raw = sys::vkf_tensor::default();
         let rank = count("dimensions", shape.len())?;
         // SAFETY: the shape has `rank` elements.
-        context.call(|| unsafe {
+        check(unsafe {
             let shape = shape.as_ptr();
             sys::vkf_tensor_create(context.as_ptr(), dtype.raw(), rank, shape, ptr::null(), &mut raw)
         })?;
@@ -208,7 +208,7 @@ impl Tensor {
 
     fn take_turn(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
         let _turn = self.buffer.turn();
-        self.buffer.context().call(call)
+        check(call())
     }
 }
 

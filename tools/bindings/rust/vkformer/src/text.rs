@@ -3,8 +3,9 @@
 use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 use std::path::Path;
+use std::ptr;
 
-use crate::error::{Error, Result};
+use crate::error::{check, Error, Result};
 use vkformer_sys as sys;
 
 /// `what` names the text in the message.
@@ -41,6 +42,18 @@ pub(crate) unsafe fn copy(text: *const c_char) -> Option<String> {
         return None;
     }
     Some(CStr::from_ptr(text).to_string_lossy().into_owned())
+}
+
+/// The text of a call that takes a capacity and room for so many bytes, and says how many the text has: without room it
+/// only says that.
+pub(crate) fn written(call: impl Fn(&mut usize, *mut c_char) -> sys::vkf_status) -> Result<String> {
+    let mut bytes = 0;
+    check(call(&mut bytes, ptr::null_mut()))?;
+    let mut text = vec![0u8; bytes + 1];
+    bytes = text.len();
+    check(call(&mut bytes, text.as_mut_ptr() as *mut c_char))?;
+    text.truncate(bytes);
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The elements of an array of C's, which may be NULL where there are none.

@@ -5,7 +5,7 @@ use std::os::raw::c_void;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{count, Error, Result};
+use crate::error::{check, count, Error, Result};
 use crate::generator::{BeamSearch, Sampling, StopReason};
 use crate::ids::Prompts;
 use crate::session::Session;
@@ -43,7 +43,7 @@ type Queue = Mutex<VecDeque<Token>>;
 /// The tokens of all rows as they become known: see [`Session::stream`]. An error is the last item.
 pub struct TokenStream<'a> {
     raw: *mut sys::vkf_generation,
-    session: &'a mut Session,
+    _session: &'a mut Session,
     /// The library's callback fills it.
     new: Arc<Queue>,
     arrays: Arrays,
@@ -107,8 +107,8 @@ impl<'a> TokenStream<'a> {
         };
         let mut raw = ptr::null_mut();
         // SAFETY: the arrays have so many elements, and live, as the queue does, until the generation is destroyed.
-        session.call(|session| unsafe { sys::vkf_generation_begin(session, &args, &mut raw) })?;
-        Ok(TokenStream { raw, session, new, arrays, more: true, failed: None, told: false })
+        check(unsafe { sys::vkf_generation_begin(session.as_ptr(), &args, &mut raw) })?;
+        Ok(TokenStream { raw, _session: session, new, arrays, more: true, failed: None, told: false })
     }
 
     /// All that was generated, at the end. Tokens that nobody has taken are in it, too.
@@ -129,9 +129,9 @@ impl<'a> TokenStream<'a> {
     }
 
     fn turn(&mut self) {
-        let (raw, mut more) = (self.raw, false);
+        let mut more = false;
         // SAFETY: the generation is alive.
-        let done = self.session.call(|_| unsafe { sys::vkf_generation_turn(raw, &mut more) });
+        let done = check(unsafe { sys::vkf_generation_turn(self.raw, &mut more) });
         self.failed = done.err();
         self.more = more && self.failed.is_none();
     }

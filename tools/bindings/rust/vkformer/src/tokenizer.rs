@@ -1,14 +1,13 @@
 //! Tokenizers, which need neither a context nor a device.
 
 use std::ops::Range;
-use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
 use crate::c_enum::c_enum;
-use crate::error::{check_version, count, receive_message, Messages, Result, Severity};
-use crate::text::{borrow, c_path, c_string, copy, copy_array};
+use crate::error::{callback, check, check_version, count, Handler, Result, Severity};
+use crate::text::{borrow, c_path, c_string, copy, copy_array, written};
 use vkformer_sys as sys;
 
 c_enum! {
@@ -88,16 +87,16 @@ impl Encoding {
 /// A tokenizer never changes, and any number of threads may use it at once.
 pub struct Tokenizer {
     raw: *mut sys::vkf_tokenizer,
-    messages: Box<Messages>,
+    _handler: Option<Handler>,
 }
 
-// SAFETY: <vkformer/tokenizer.h> promises this, and Messages are Sync.
+// SAFETY: <vkformer/tokenizer.h> promises this, and a handler is Send and Sync.
 unsafe impl Send for Tokenizer {}
 unsafe impl Sync for Tokenizer {}
 
 impl Drop for Tokenizer {
     fn drop(&mut self) {
-        // SAFETY: this is the tokenizer's only owner, and its messages live until then.
+        // SAFETY: this is the tokenizer's only owner, and its handler lives until then.
         unsafe { sys::vkf_tokenizer_destroy(&mut self.raw) }
     }
 }
@@ -105,7 +104,7 @@ impl Drop for Tokenizer {
 impl Tokenizer {
     /// Reads a tokenizer.json, or the tokenizer of a model directory.
     pub fn load(path: impl AsRef<Path>) -> Result<Tokenizer> {
-        Tokenizer::create(path.as_ref(), Messages::default())
+        Tokenizer::create(path.as_ref(), None)
     }
 
     /// The same; warnings and other messages go to `handler`, as in
@@ -115,25 +114,19 @@ impl Tokenizer {
         min_severity: Severity,
         handler: impl Fn(Severity, &str) + Send + Sync + 'static,
     ) -> Result<Tokenizer> {
-        let messages = Messages::new(Some((min_severity, Arc::new(handler))));
-        Tokenizer::create(path.as_ref(), messages)
+        Tokenizer::create(path.as_ref(), Some((min_severity, Arc::new(Box::new(handler)))))
     }
 
-    fn create(path: &Path, messages: Messages) -> Result<Tokenizer> {
+    fn create(path: &Path, handler: Option<Handler>) -> Result<Tokenizer> {
         check_version()?;
-        let messages = Box::new(messages);
         let path = c_path(path)?;
-        let desc = sys::vkf_tokenizer_desc {
-            path: path.as_ptr(),
-            message: Some(receive_message),
-            message_user: messages.user(),
-            min_severity: messages.min_severity(),
-            ..Default::default()
-        };
+        let (message, message_user, min_severity) = callback(&handler);
+        let desc =
+            sys::vkf_tokenizer_desc { path: path.as_ptr(), message, message_user, min_severity, ..Default::default() };
         let mut raw = ptr::null_mut();
-        // SAFETY: `messages` lives as long as the tokenizer.
-        messages.call(|| unsafe { sys::vkf_tokenizer_load(&desc, &mut raw) })?;
-        Ok(Tokenizer { raw, messages })
+        // SAFETY: the handler lives as long as the tokenizer.
+        check(unsafe { sys::vkf_tokenizer_load(&desc, &mut raw) })?;
+        Ok(Tokenizer { raw, _handler: handler })
     }
 
     pub fn encode(&self, text: &str, options: &EncodeOptions) -> Result<Encoding> {
@@ -152,7 +145,7 @@ impl Tokenizer {
         let mut raw = sys::vkf_encoding::default();
         // SAFETY: the texts have so many bytes; what comes back has as many elements as it says.
         unsafe {
-            self.messages.call(|| sys::vkf_tokenizer_encode(self.raw, &text, pair, &options, &mut raw))?;
+            check(sys::vkf_tokenizer_encode(self.raw, &text, pair, &options, &mut raw))?;
             let encoding = Encoding::copy(&raw);
             sys::vkf_encoding_free(&mut raw);
             Ok(encoding)
@@ -162,19 +155,10 @@ impl Tokenizer {
     /// The text that ids stand for; an id of no token gives nothing.
     pub fn decode(&self, ids: &[i32], skip_special_tokens: bool) -> Result<String> {
         let count = count("ids", ids.len())?;
-        let mut bytes = 0;
-        let call = |bytes: &mut usize, text: *mut c_char| {
-            // SAFETY: `text` is NULL or has room for `bytes`.
-            self.messages.call(|| unsafe {
-                sys::vkf_tokenizer_decode(self.raw, ids.as_ptr(), count, skip_special_tokens, bytes, text)
-            })
-        };
-        call(&mut bytes, ptr::null_mut())?;
-        let mut text = vec![0u8; bytes + 1];
-        bytes = text.len();
-        call(&mut bytes, text.as_mut_ptr() as *mut c_char)?;
-        text.truncate(bytes);
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        // SAFETY: the text is NULL or has room for so many bytes.
+        written(|bytes, text| unsafe {
+            sys::vkf_tokenizer_decode(self.raw, ids.as_ptr(), count, skip_special_tokens, bytes, text)
+        })
     }
 
     pub fn token_to_id(&self, token: &str) -> Option<i32> {

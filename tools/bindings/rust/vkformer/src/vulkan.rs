@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::context::{Context, ContextBuilder};
-use crate::error::{count, Messages, Result};
+use crate::error::{check, count, Handler, Result};
 use crate::ids::{Prompts, Step};
 use crate::layer::{Layer, Port, Sizes};
 use crate::session::{Session, SessionTensor};
@@ -132,7 +132,7 @@ unsafe extern "C" fn unlock_queue(user: *mut c_void) {
 /// What a device should be made with: see [`ContextBuilder::device_setup`].
 pub struct DeviceSetup {
     raw: *mut sys::vkf_device_setup,
-    messages: Box<Messages>,
+    _handler: Option<Handler>,
 }
 
 // SAFETY: it is plain data behind a pointer, and its functions that change it take `&mut self`.
@@ -147,13 +147,12 @@ impl Drop for DeviceSetup {
 
 impl DeviceSetup {
     pub(crate) fn new(builder: &ContextBuilder) -> Result<DeviceSetup> {
-        let messages = Box::new(Messages::new(builder.handler.clone()));
         let mut raw = ptr::null_mut();
-        builder.with_desc(&messages, |desc| {
-            // SAFETY: what `desc` points to lives until the call returns, and the messages as long as the setup.
-            messages.call(|| unsafe { sys::vkf_device_setup_create(desc, &mut raw) })
+        builder.with_desc(|desc| {
+            // SAFETY: what `desc` points to lives until the call returns, and the handler as long as the setup.
+            check(unsafe { sys::vkf_device_setup_create(desc, &mut raw) })
         })?;
-        Ok(DeviceSetup { raw, messages })
+        Ok(DeviceSetup { raw, _handler: builder.handler.clone() })
     }
 
     /// A chain of a structure for each extension, which lives as long as the setup and must not be written to. It
@@ -186,7 +185,7 @@ impl DeviceSetup {
     ///
     /// `info` points to a `VkDeviceCreateInfo` as `vkCreateDevice()` takes it, whose chain may be written to.
     pub unsafe fn fill(&mut self, info: *mut VkDeviceCreateInfo) -> Result<()> {
-        self.messages.call(|| sys::vkf_device_setup_fill_create_info(self.raw, info))
+        check(sys::vkf_device_setup_fill_create_info(self.raw, info))
     }
 }
 
@@ -370,7 +369,7 @@ impl Layer {
             signal_count: semaphores.counts.1,
             ..Default::default()
         };
-        self.call(|raw| sys::vkf_layer_submit(raw, &desc))
+        check(sys::vkf_layer_submit(self.as_ptr(), &desc))
     }
 
     /// Records the layer's dispatches, with the parameters of a frame, into a command buffer of the program's. Sizes are
@@ -382,7 +381,7 @@ impl Layer {
     /// the layer is dropped, and from each submission until that has ended, nothing else is done with the frame and the
     /// ports.
     pub unsafe fn record(&mut self, frame: u32, command_buffer: VkCommandBuffer) -> Result<()> {
-        self.call(|raw| sys::vkf_layer_record(raw, frame, command_buffer))
+        check(sys::vkf_layer_record(self.as_ptr(), frame, command_buffer))
     }
 }
 
@@ -432,7 +431,7 @@ impl Session {
     pub unsafe fn submit_prefill<R: AsRef<[i32]>>(&mut self, rows: &[R], semaphores: Semaphores<'_>) -> Result<()> {
         let (prompts, semaphores) = (Prompts::new(rows)?, semaphores.raw()?);
         let desc = semaphores.of_session();
-        self.call(|raw| sys::vkf_session_submit_prefill(raw, &prompts.raw(), &desc))
+        check(sys::vkf_session_submit_prefill(self.as_ptr(), &prompts.raw(), &desc))
     }
 
     /// Submits a step of a decoder, one id for each row or None, and returns. The rows have the ids at once.
@@ -443,7 +442,7 @@ impl Session {
     pub unsafe fn submit_step(&mut self, ids: &[Option<i32>], semaphores: Semaphores<'_>) -> Result<()> {
         let (ids, semaphores) = (Step::new(ids)?, semaphores.raw()?);
         let desc = semaphores.of_session();
-        self.call(|raw| sys::vkf_session_submit_step(raw, &ids.raw(), &desc))
+        check(sys::vkf_session_submit_step(self.as_ptr(), &ids.raw(), &desc))
     }
 
     /// Records an encoder's run into a command buffer of the program's, for the session's largest sizes, in which all
@@ -454,7 +453,7 @@ impl Session {
     /// The command buffer is of the context's queue family and in the recording state, and is not submitted any more
     /// when the session is dropped.
     pub unsafe fn record_encode(&mut self, command_buffer: VkCommandBuffer) -> Result<()> {
-        self.call(|raw| sys::vkf_session_record_encode(raw, command_buffer))
+        check(sys::vkf_session_record_encode(self.as_ptr(), command_buffer))
     }
 
     /// The same for a step of a decoder, and [`Session::prepare_step`].
@@ -463,7 +462,7 @@ impl Session {
     ///
     /// As [`Session::record_encode`].
     pub unsafe fn record_step(&mut self, command_buffer: VkCommandBuffer) -> Result<()> {
-        self.call(|raw| sys::vkf_session_record_step(raw, command_buffer))
+        check(sys::vkf_session_record_step(self.as_ptr(), command_buffer))
     }
 
     /// Writes the ids for the next submission of such a recording, which the program then submits once.
@@ -483,7 +482,7 @@ impl Session {
     /// As [`Session::prepare_encode`].
     pub unsafe fn prepare_step(&mut self, ids: &[Option<i32>]) -> Result<()> {
         let ids = Step::new(ids)?;
-        self.call(|raw| sys::vkf_session_prepare_step(raw, &ids.raw()))
+        check(sys::vkf_session_prepare_step(self.as_ptr(), &ids.raw()))
     }
 }
 
