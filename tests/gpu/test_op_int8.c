@@ -1,90 +1,23 @@
 // Bytes: matrix products of them against sums in 64 bits, and numbers that become bytes and come back.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/op_fixture.h"
+#include "support/taken_kernel.h"
 
-#define GUARD 0xa5
-#define GUARD_BYTES 37 // before and behind, so that nothing begins at a word
-
-// A tensor of any type amid guards. `bytes` is all of its buffer on the host.
-typedef struct raw {
-    vkf_tensor tensor;
-    uint8_t *bytes;
-    size_t count, size;
-} raw;
-
-static uint8_t *at(const raw *r, size_t i)
+static int value_of(const vkf_test_operand *o, size_t i)
 {
-    return r->bytes + r->tensor.offset_bytes + i * vkf_dtype_size(r->tensor.dtype);
-}
-
-static int value_of(const raw *r, size_t i)
-{
-    return r->tensor.dtype == VKF_DTYPE_I8 ? (int8_t)*at(r, i) : *at(r, i);
-}
-
-static float float_of(const raw *r, size_t i)
-{
-    float value;
-    memcpy(&value, at(r, i), sizeof value);
-    return value;
-}
-
-static raw make(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
-{
-    raw r = {.tensor = {.dtype = dtype, .rank = rank}, .count = 1};
-    for (uint32_t i = 0; i < rank; i++)
-        r.count *= r.tensor.shape[i] = shape[i];
-    r.tensor.offset_bytes = vkf_dtype_size(dtype) == 1 ? GUARD_BYTES : 4 * GUARD_BYTES;
-    r.size = (size_t)r.tensor.offset_bytes + r.count * vkf_dtype_size(dtype) + GUARD_BYTES;
-    r.bytes = malloc(r.size);
-    assert_non_null(r.bytes);
-    memset(r.bytes, GUARD, r.size);
-    vkf_test_assert_ok(ops, vkf_buffer_create(ops->gpu.context, r.size, "raw", &r.tensor.buffer), "buffer");
-    return r;
-}
-
-static void upload(vkf_test_ops *ops, raw *r)
-{
-    vkf_test_assert_ok(ops, vkf_buffer_write(r->tensor.buffer, 0, r->bytes, r->size), "write");
-}
-
-static void download(vkf_test_ops *ops, raw *r)
-{
-    vkf_test_assert_ok(ops, vkf_buffer_read(r->tensor.buffer, 0, r->bytes, r->size), "read");
-    for (size_t i = 0; i < r->size; i++)
-        if ((i < r->tensor.offset_bytes || r->bytes + i >= at(r, r->count)) && r->bytes[i] != GUARD)
-            fail_msg("%s", vkf_test_label(&ops->gpu, "byte %zu beside the output was written", i));
-}
-
-static void destroy(raw *r)
-{
-    vkf_tensor_destroy(&r->tensor);
-    free(r->bytes);
-    *r = (raw){0};
-}
-
-static raw make_random(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
-{
-    raw r = make(ops, dtype, rank, shape);
-    for (size_t i = 0; i < r.count; i++)
-        *at(&r, i) = (uint8_t)vkf_test_random_u64(&ops->gpu.random);
-    upload(ops, &r);
-    return r;
+    return o->tensor.dtype == VKF_DTYPE_I8 ? (int8_t)o->bytes[i] : o->bytes[i];
 }
 
 // Powers of two, by which what is exact stays so.
-static raw make_scales(vkf_test_ops *ops, uint32_t count, int exponent)
+static vkf_test_operand *make_scales(vkf_test_ops *ops, uint32_t count, int exponent)
 {
-    raw r = make(ops, VKF_DTYPE_F32, 1, &count);
-    for (size_t i = 0; i < r.count; i++) {
-        const float scale = ldexpf(1, exponent - (int)(vkf_test_random_u64(&ops->gpu.random) % 4));
-        memcpy(at(&r, i), &scale, sizeof scale);
-    }
-    upload(ops, &r);
-    return r;
+    vkf_test_operand *o = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(count));
+    for (size_t i = 0; i < o->count; i++)
+        o->values[i] = ldexpf(1, exponent - (int)(vkf_test_random_u64(&ops->gpu.random) % 4));
+    vkf_test_upload(ops, o);
+    return o;
 }
 
 typedef enum amount { NONE, ONE, EACH } amount;
@@ -114,13 +47,13 @@ static const product PRODUCTS[] = {
 };
 
 typedef struct operands {
-    raw a, b, a_zero, b_zero, a_scale, b_scale, out_scale, out_zero, out;
+    vkf_test_operand *a, *b, *a_zero, *b_zero, *a_scale, *b_scale, *out_scale, *out_zero, *out;
 } operands;
 
-static raw make_vector(vkf_test_ops *ops, amount many, vkf_dtype dtype, uint32_t count)
+static vkf_test_operand *make_vector(vkf_test_ops *ops, amount many, vkf_dtype dtype, uint32_t count)
 {
     const uint32_t shape = many == EACH ? count : 1;
-    return many == NONE ? (raw){0} : dtype == F32 ? make_scales(ops, shape, -2) : make_random(ops, dtype, 1, &shape);
+    return many == NONE ? NULL : dtype == F32 ? make_scales(ops, shape, -2) : vkf_test_bytes(ops, dtype, SHAPE(shape));
 }
 
 static operands make_operands(vkf_test_ops *ops, const product *p)
@@ -130,40 +63,39 @@ static operands make_operands(vkf_test_ops *ops, const product *p)
     const uint32_t flat = p->batch == 1 ? 1 : 0;
     const bool bytes = p->out == I8 || p->out == U8;
     operands on = {
-        .a = make_random(ops, p->a, 3 - flat, a_shape + flat),
-        .b = make_random(ops, p->b, p->stacked ? 3 : 2, b_shape + (p->stacked ? 0 : 1)),
+        .a = vkf_test_bytes(ops, p->a, 3 - flat, a_shape + flat),
+        .b = vkf_test_bytes(ops, p->b, p->stacked ? 3 : 2, b_shape + (p->stacked ? 0 : 1)),
         .a_zero = make_vector(ops, p->zeros, p->a, p->m),
         .b_zero = make_vector(ops, p->zeros, p->b, p->n),
         .a_scale = make_vector(ops, p->scales, F32, p->m),
         .b_scale = make_vector(ops, p->scales, F32, p->n),
-        .out = make(ops, p->out, 3 - flat, out_shape + flat),
+        .out = vkf_test_output(ops, p->out, 3 - flat, out_shape + flat),
     };
     if (bytes) {
         on.out_scale = make_scales(ops, 1, p->scales == NONE ? 12 : 8);
         on.out_zero = make_vector(ops, p->zeros, p->out, 1);
     }
-    upload(ops, &on.out);
     return on;
 }
 
-static int of_vector(const raw *vector, size_t i)
+static int of_vector(const vkf_test_operand *vector, size_t i)
 {
-    return vector->count == 0 ? 0 : value_of(vector, vector->count == 1 ? 0 : i);
+    return vector ? value_of(vector, vector->count == 1 ? 0 : i) : 0;
 }
 
-static double of_scale(const raw *scale, size_t i)
+static double of_scale(const vkf_test_operand *scale, size_t i)
 {
-    return scale->count == 0 ? 1 : (double)float_of(scale, scale->count == 1 ? 0 : i);
+    return scale ? (double)scale->values[scale->count == 1 ? 0 : i] : 1;
 }
 
 static int64_t sum_of(const product *p, const operands *on, size_t entry, size_t row, size_t col)
 {
     const size_t matrix = p->stacked ? entry * p->n * p->k : 0;
-    const int a_zero = of_vector(&on->a_zero, row), b_zero = of_vector(&on->b_zero, col);
+    const int a_zero = of_vector(on->a_zero, row), b_zero = of_vector(on->b_zero, col);
     int64_t sum = 0;
     for (size_t i = 0; i < p->k; i++)
-        sum += (value_of(&on->a, (entry * p->m + row) * p->k + i) - a_zero) *
-               (value_of(&on->b, matrix + (p->transposed ? col * p->k + i : i * p->n + col)) - b_zero);
+        sum += (value_of(on->a, (entry * p->m + row) * p->k + i) - a_zero) *
+               (value_of(on->b, matrix + (p->transposed ? col * p->k + i : i * p->n + col)) - b_zero);
     return sum;
 }
 
@@ -172,18 +104,16 @@ static void assert_element(vkf_test_ops *ops, const product *p, const operands *
 {
     const size_t col = i % p->n, row = i / p->n % p->m, entry = i / p->n / p->m;
     const int64_t sum = sum_of(p, on, entry, row, col);
-    const double scaled = (double)sum * of_scale(&on->a_scale, row) * of_scale(&on->b_scale, col);
+    const double scaled = (double)sum * of_scale(on->a_scale, row) * of_scale(on->b_scale, col);
     double expected = scaled, actual;
-    int32_t integer;
-    memcpy(&integer, at(&on->out, i), vkf_dtype_size(p->out) == 4 ? 4 : 1);
     if (p->out == I32) {
-        actual = integer;
+        actual = on->out->ids[i];
     } else if (p->out == F32) {
-        actual = (double)float_of(&on->out, i);
+        actual = (double)on->out->values[i];
     } else {
         const double least = p->out == I8 ? -128 : 0;
-        actual = value_of(&on->out, i);
-        expected = nearbyint(scaled / of_scale(&on->out_scale, 0)) + of_vector(&on->out_zero, 0);
+        actual = value_of(on->out, i);
+        expected = nearbyint(scaled / of_scale(on->out_scale, 0)) + of_vector(on->out_zero, 0);
         expected = fmin(fmax(expected, least), least + 255);
     }
     if (actual != expected)
@@ -192,28 +122,31 @@ static void assert_element(vkf_test_ops *ops, const product *p, const operands *
                                       vkf_dtype_name(p->out), i, actual, expected));
 }
 
-static void run_product(vkf_test_ops *ops, const product *p)
+static vkf_gemm_int8_desc desc_of(const product *p, const operands *on)
 {
-    operands on = make_operands(ops, p);
-    const vkf_gemm_int8_desc desc = {
-        .a = on.a.tensor,
-        .b = on.b.tensor,
-        .a_zero = on.a_zero.tensor,
-        .b_zero = on.b_zero.tensor,
-        .a_scale = on.a_scale.tensor,
-        .b_scale = on.b_scale.tensor,
-        .out_scale = on.out_scale.tensor,
-        .out_zero = on.out_zero.tensor,
-        .out = on.out.tensor,
+    return (vkf_gemm_int8_desc){
+        .a = on->a->tensor,
+        .b = on->b->tensor,
+        .a_zero = vkf_test_tensor_of(on->a_zero),
+        .b_zero = vkf_test_tensor_of(on->b_zero),
+        .a_scale = vkf_test_tensor_of(on->a_scale),
+        .b_scale = vkf_test_tensor_of(on->b_scale),
+        .out_scale = vkf_test_tensor_of(on->out_scale),
+        .out_zero = vkf_test_tensor_of(on->out_zero),
+        .out = on->out->tensor,
         .transpose_b = p->transposed,
     };
+}
+
+static void run_product(vkf_test_ops *ops, const product *p)
+{
+    const operands on = make_operands(ops, p);
+    const vkf_gemm_int8_desc desc = desc_of(p, &on);
     vkf_test_assert_ok(ops, vkf_gemm_int8(ops->gpu.context, &desc), "vkf_gemm_int8");
-    download(ops, &on.out);
-    for (size_t i = 0; i < on.out.count; i++)
+    vkf_test_download(ops, on.out);
+    for (size_t i = 0; i < on.out->count; i++)
         assert_element(ops, p, &on, i);
-    raw *all[] = {&on.a, &on.b, &on.a_zero, &on.b_zero, &on.a_scale, &on.b_scale, &on.out_scale, &on.out_zero, &on.out};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        destroy(all[i]);
+    vkf_test_ops_reset(ops);
 }
 
 static void test_products_are_exact(void **state)
@@ -226,13 +159,18 @@ static void test_products_are_exact(void **state)
 // By each of the kernels, where the device can run it; the other products are left to cases.
 static void test_products_by_either_kernel(void **state)
 {
-    static const char *const variants[] = {"gemm_int8", "gemm_int8_dot"};
-    (void)vkf_test_ops_of(state);
-    for (size_t v = 0; v < COUNT_OF(variants); v++) {
+    static const char *const variants[] = {"gemm_int8.", "gemm_int8_dot."};
+    const bool dots = vkf_test_ops_of(state)->gpu.context->device.plan.caps.integer_dot;
+    for (size_t v = 0; v < (dots ? 2 : 1); v++) {
         vkf_test_ops ops;
-        if (vkf_test_ops_open_variant(&ops, variants[v]))
-            for (size_t i = 1; i < COUNT_OF(PRODUCTS); i += 4)
-                run_product(&ops, &PRODUCTS[i]);
+        assert_true(vkf_test_ops_open_variant(&ops, variants[v]));
+        for (size_t i = 1; i < COUNT_OF(PRODUCTS); i += 4) {
+            vkf_test_watch_kernels(ops.gpu.context, VKF_OP_GEMM_INT8);
+            run_product(&ops, &PRODUCTS[i]);
+            vkf_test_unwatch_kernels(ops.gpu.context);
+            if (strncmp(vkf_test_taken_kernel(), variants[v], strlen(variants[v])) != 0)
+                fail_msg("%s was asked for, %s taken", variants[v], vkf_test_taken_kernel());
+        }
         vkf_test_ops_close(&ops);
     }
 }
@@ -247,21 +185,16 @@ static void test_depths_end_where_sums_do(void **state)
         uint32_t most;
     } ends[] = {{U8, 255, 33025}, {I8, -128, 131071}};
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
-        const uint32_t shape[] = {1, ends[i].most + 1}, one[] = {1, 1};
-        raw a = make(ops, ends[i].dtype, 2, shape), out = make(ops, I32, 2, one);
-        memset(at(&a, 0), ends[i].byte, a.count);
-        upload(ops, &a);
-        upload(ops, &out);
-        vkf_gemm_int8_desc desc = {.a = a.tensor, .b = a.tensor, .out = out.tensor, .transpose_b = true};
+        vkf_test_operand *a = vkf_test_bytes(ops, ends[i].dtype, SHAPE(1, ends[i].most + 1));
+        vkf_test_operand *out = vkf_test_output(ops, I32, SHAPE(1, 1));
+        memset(a->bytes, ends[i].byte, a->count);
+        vkf_test_upload(ops, a);
+        vkf_gemm_int8_desc desc = {.a = a->tensor, .b = a->tensor, .out = out->tensor, .transpose_b = true};
         vkf_test_assert_refused(ops, vkf_gemm_int8(ops->gpu.context, &desc), VKF_ERROR_TOO_LARGE, "depth");
         desc.a.shape[1] = desc.b.shape[1] = ends[i].most;
         vkf_test_assert_ok(ops, vkf_gemm_int8(ops->gpu.context, &desc), "vkf_gemm_int8");
-        download(ops, &out);
-        int32_t sum;
-        memcpy(&sum, at(&out, 0), sizeof sum);
-        assert_int_equal(sum, (int64_t)ends[i].most * ends[i].byte * ends[i].byte);
-        destroy(&a);
-        destroy(&out);
+        vkf_test_download(ops, out);
+        assert_int_equal(out->ids[0], (int64_t)ends[i].most * ends[i].byte * ends[i].byte);
     }
 }
 
@@ -280,16 +213,14 @@ static const linear LINEARS[] = {
 };
 
 // Numbers about the range, whose scales divide them with a remainder.
-static void fill(vkf_test_ops *ops, raw *x, float magnitude)
+static vkf_test_operand *make_numbers(vkf_test_ops *ops, const uint32_t shape[3])
 {
     static const float special[] = {NAN, INFINITY, -INFINITY, 0, -0.0f, 1e30f, -1e30f};
-    float *values = vkf_test_floats(x->count);
-    vkf_test_fill_uniform(&ops->gpu.random, values, x->count, -magnitude, magnitude);
+    vkf_test_operand *x = vkf_test_uniform(ops, F32, -100, 100, 3, shape);
     for (size_t i = 0; i < COUNT_OF(special) && i + 20 < x->count; i++)
-        values[i + 10] = special[i];
-    memcpy(at(x, 0), values, x->count * sizeof *values);
-    free(values);
-    upload(ops, x);
+        x->values[i + 10] = special[i];
+    vkf_test_upload(ops, x);
+    return x;
 }
 
 static size_t channel_of(const linear *l, size_t i)
@@ -299,12 +230,12 @@ static size_t channel_of(const linear *l, size_t i)
 }
 
 // To the nearest byte, or to either where the number is within a rounding of the middle.
-static void assert_rounded(vkf_test_ops *ops, const linear *l, const raw *x, const raw *scale, const raw *zero,
-                           const raw *out)
+static void assert_rounded(vkf_test_ops *ops, const linear *l, const vkf_test_operand *x, const vkf_test_operand *scale,
+                           const vkf_test_operand *zero, const vkf_test_operand *out)
 {
     const double least = l->type == I8 ? -128 : 0;
     for (size_t i = 0; i < out->count; i++) {
-        const double number = (double)float_of(x, i), steps = number / of_scale(scale, channel_of(l, i));
+        const double number = (double)x->values[i], steps = number / of_scale(scale, channel_of(l, i));
         const double exact = isnan(number) ? 0 : steps, offset = of_vector(zero, channel_of(l, i));
         const double expected = fmin(fmax(nearbyint(exact) + offset, least), least + 255);
         const bool middle = fabs(fabs(exact - trunc(exact)) - 0.5) < 1e-5 && exact * 2 != floor(exact * 2);
@@ -318,32 +249,26 @@ static void assert_rounded(vkf_test_ops *ops, const linear *l, const raw *x, con
 static void run_linear(vkf_test_ops *ops, const linear *l)
 {
     const uint32_t channels = l->each ? l->shape[l->axis] : 1;
-    raw x = make(ops, F32, 3, l->shape), bytes = make(ops, l->type, 3, l->shape), back = make(ops, F32, 3, l->shape);
-    raw scale = make_scales(ops, channels, 0), zero = make_vector(ops, l->zero ? EACH : NONE, l->type, channels);
-    for (size_t i = 0; i < channels && channels > 3; i++) {
-        const float uneven = float_of(&scale, i) * (1 + 0.1f * (float)(i % 7));
-        memcpy(at(&scale, i), &uneven, sizeof uneven);
-    }
-    upload(ops, &scale);
-    fill(ops, &x, 100);
-    upload(ops, &bytes);
-    upload(ops, &back);
-    vkf_quantize_linear_desc desc = {x.tensor, scale.tensor, zero.tensor, bytes.tensor, l->axis};
+    vkf_test_operand *x = make_numbers(ops, l->shape), *bytes = vkf_test_output(ops, l->type, 3, l->shape);
+    vkf_test_operand *back = vkf_test_output(ops, F32, 3, l->shape), *scale = make_scales(ops, channels, 0);
+    const vkf_test_operand *zero = make_vector(ops, l->zero ? EACH : NONE, l->type, channels);
+    for (size_t i = 0; i < channels && channels > 3; i++)
+        scale->values[i] *= 1 + 0.1f * (float)(i % 7);
+    vkf_test_upload(ops, scale);
+    vkf_quantize_linear_desc desc = {x->tensor, scale->tensor, vkf_test_tensor_of(zero), bytes->tensor, l->axis};
     vkf_test_assert_ok(ops, vkf_quantize_linear(ops->gpu.context, &desc), "vkf_quantize_linear");
-    download(ops, &bytes);
-    assert_rounded(ops, l, &x, &scale, &zero, &bytes);
-    desc.x = bytes.tensor;
-    desc.out = back.tensor;
+    vkf_test_download(ops, bytes);
+    assert_rounded(ops, l, x, scale, zero, bytes);
+    desc.x = bytes->tensor;
+    desc.out = back->tensor;
     vkf_test_assert_ok(ops, vkf_dequantize_linear(ops->gpu.context, &desc), "vkf_dequantize_linear");
-    download(ops, &back);
-    for (size_t i = 0; i < back.count; i++) {
-        const int difference = value_of(&bytes, i) - of_vector(&zero, channel_of(l, i));
-        const float expected = (float)difference * (float)of_scale(&scale, channel_of(l, i));
-        assert_close(&(float){float_of(&back, i)}, &expected, 1, 0, 0, vkf_test_label(&ops->gpu, "back %zu", i));
+    vkf_test_download(ops, back);
+    for (size_t i = 0; i < back->count; i++) {
+        const int difference = value_of(bytes, i) - of_vector(zero, channel_of(l, i));
+        const float expected = (float)difference * (float)of_scale(scale, channel_of(l, i));
+        assert_close(&back->values[i], &expected, 1, 0, 0, vkf_test_label(&ops->gpu, "back %zu", i));
     }
-    raw *all[] = {&x, &bytes, &back, &scale, &zero};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        destroy(all[i]);
+    vkf_test_ops_reset(ops);
 }
 
 static void test_numbers_become_bytes_and_come_back(void **state)
@@ -401,18 +326,15 @@ static void test_products_that_do_not_go_together_are_refused(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     const product p = {1, 3, 4, 5, U8, I8, I8, false, true, EACH, EACH};
-    operands on = make_operands(ops, &p);
-    raw wide = make(ops, F32, 2, (const uint32_t[]){3, 4});
-    const vkf_gemm_int8_desc correct = {
-        on.a.tensor,       on.b.tensor,         on.a_zero.tensor,   on.b_zero.tensor, on.a_scale.tensor,
-        on.b_scale.tensor, on.out_scale.tensor, on.out_zero.tensor, on.out.tensor,    true};
+    const operands on = make_operands(ops, &p);
+    const vkf_gemm_int8_desc correct = desc_of(&p, &on);
     for (size_t i = 0; i < COUNT_OF(PRODUCT_PLANTS); i++) {
         vkf_gemm_int8_desc desc = correct;
         vkf_test_plant_into(&PRODUCT_PLANTS[i], &desc);
         refuse_product(ops, &desc, PRODUCT_PLANTS[i].field);
     }
     vkf_gemm_int8_desc desc = correct;
-    desc.out = wide.tensor;
+    desc.out = vkf_test_output(ops, F32, SHAPE(3, 4))->tensor;
     refuse_product(ops, &desc, "an out of f32 with a scale of its own");
     desc.out_scale = desc.out_zero = (vkf_tensor){0};
     vkf_test_assert_ok(ops, vkf_gemm_int8(ops->gpu.context, &desc), "without it");
@@ -424,13 +346,7 @@ static void test_products_that_do_not_go_together_are_refused(void **state)
     desc.out.dtype = I8;
     refuse_product(ops, &desc, "a as out");
     assert_int_equal(vkf_gemm_int8(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
-    download(ops, &on.out);
-    for (size_t i = 0; i < on.out.count; i++)
-        assert_int_equal(*at(&on.out, i), GUARD);
-    raw *all[] = {&on.a,       &on.b,         &on.a_zero,   &on.b_zero, &on.a_scale,
-                  &on.b_scale, &on.out_scale, &on.out_zero, &on.out,    &wide};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        destroy(all[i]);
+    vkf_test_assert_untouched(ops, on.out);
 }
 
 static const vkf_test_plant LINEAR_PLANTS[] = {
@@ -448,10 +364,9 @@ static const vkf_test_plant LINEAR_PLANTS[] = {
 static void test_numbers_that_become_no_bytes_are_refused(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const uint32_t shape[] = {3, 4}, four = 4;
-    raw x = make(ops, F32, 2, shape), scale = make_scales(ops, 4, 0), zero = make_random(ops, I8, 1, &four);
-    raw out = make(ops, I8, 2, shape);
-    const vkf_quantize_linear_desc correct = {x.tensor, scale.tensor, zero.tensor, out.tensor, 1};
+    const vkf_test_operand *x = vkf_test_output(ops, F32, SHAPE(3, 4)), *scale = make_scales(ops, 4, 0);
+    const vkf_test_operand *zero = vkf_test_bytes(ops, I8, SHAPE(4)), *out = vkf_test_output(ops, I8, SHAPE(3, 4));
+    const vkf_quantize_linear_desc correct = {x->tensor, scale->tensor, zero->tensor, out->tensor, 1};
     for (size_t i = 0; i < COUNT_OF(LINEAR_PLANTS); i++) {
         vkf_quantize_linear_desc desc = correct;
         vkf_test_plant_into(&LINEAR_PLANTS[i], &desc);
@@ -463,9 +378,6 @@ static void test_numbers_that_become_no_bytes_are_refused(void **state)
     assert_int_equal(vkf_quantize_linear(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_dequantize_linear(NULL, &correct), VKF_ERROR_INVALID_ARGUMENT);
     vkf_test_assert_ok(ops, vkf_quantize_linear(ops->gpu.context, &correct), "all that is right");
-    raw *all[] = {&x, &scale, &zero, &out};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        destroy(all[i]);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ vkf_test_operand *vkf_test_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, u
         return additive_mask(ops, masked, rank, shape);
     bool exclude = kind == VKF_MASK_BOOL_EXCLUDE;
     vkf_test_operand *mask = vkf_test_bools(ops, exclude ? 0.3 : 0.7, rank, shape);
-    memset(mask->bools, exclude, masked);
+    memset(mask->bytes, exclude, masked);
     vkf_test_upload(ops, mask);
     return mask;
 }
@@ -57,7 +57,7 @@ const void *vkf_test_content_of(const vkf_test_operand *operand)
 {
     if (!operand)
         return NULL;
-    return operand->bools ? (const void *)operand->bools
+    return operand->bytes ? (const void *)operand->bytes
            : operand->ids ? (const void *)operand->ids
                           : (const void *)operand->values;
 }

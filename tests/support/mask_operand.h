@@ -31,7 +31,7 @@ vkf_test_operand *vkf_test_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, u
 vkf_test_operand *vkf_test_key_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t batch, uint32_t keys,
                                             bool mask_all);
 
-// Values, ids or bools of an operand; NULL for NULL.
+// Values, ids or bytes of an operand; NULL for NULL.
 const void *vkf_test_content_of(const vkf_test_operand *operand);
 
 // Stride of the dimension that stands `from_end` before the last; 0 where the operand (which may be NULL) broadcasts.

@@ -7,7 +7,7 @@
 
 #include "base/half.h"
 
-// No multiple of a binding's alignment; f16 begins in the middle of a word, and bool at an odd byte.
+// No multiple of a binding's alignment; f16 begins in the middle of a word, and bytes at an odd one.
 static size_t guard_before(vkf_dtype dtype)
 {
     return 12 + vkf_dtype_size(dtype) % 4;
@@ -87,7 +87,7 @@ void vkf_test_ops_reset(vkf_test_ops *ops)
         vkf_tensor_destroy(&operand->tensor);
         free(operand->values);
         free(operand->ids);
-        free(operand->bools);
+        free(operand->bytes);
         free(operand);
     }
     ops->operand_count = 0;
@@ -154,7 +154,7 @@ static uint8_t *guarded_bytes(const vkf_test_operand *operand, size_t *out_size)
     else if (operand->tensor.dtype == VKF_DTYPE_I32)
         memcpy(content, operand->ids, size);
     else
-        memcpy(content, operand->bools, size);
+        memcpy(content, operand->bytes, size);
     return bytes;
 }
 
@@ -192,6 +192,8 @@ void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand)
         memcpy(operand->values, bytes + before, content);
     else if (operand->tensor.dtype == VKF_DTYPE_I32)
         memcpy(operand->ids, bytes + before, content);
+    else
+        memcpy(operand->bytes, bytes + before, content);
     free(bytes);
     vkf_test_assert_ok(ops, status, "download");
     if (!intact)
@@ -214,8 +216,8 @@ static vkf_test_operand *make(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank,
         ops, vkf_buffer_create(ops->gpu.context, guarded_size(operand), "operand", &operand->tensor.buffer), "buffer");
     if (dtype == VKF_DTYPE_I32)
         assert_non_null(operand->ids = calloc(operand->count, sizeof *operand->ids));
-    else if (dtype == VKF_DTYPE_BOOL)
-        assert_non_null(operand->bools = calloc(operand->count, 1));
+    else if (vkf_dtype_size(dtype) == 1)
+        assert_non_null(operand->bytes = calloc(operand->count, 1));
     else
         operand->values = vkf_test_floats(operand->count);
     return operand;
@@ -267,10 +269,19 @@ vkf_test_operand *vkf_test_values(vkf_test_ops *ops, vkf_dtype dtype, const floa
     return operand;
 }
 
+vkf_test_operand *vkf_test_bytes(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    for (size_t i = 0; i < operand->count; i++)
+        operand->bytes[i] = (uint8_t)vkf_test_random_u64(&ops->gpu.random);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
 vkf_test_operand *vkf_test_bools(vkf_test_ops *ops, double probability, uint32_t rank, const uint32_t *shape)
 {
     vkf_test_operand *operand = make(ops, VKF_DTYPE_BOOL, rank, shape);
-    vkf_test_fill_bools(&ops->gpu.random, operand->bools, operand->count, probability);
+    vkf_test_fill_bools(&ops->gpu.random, operand->bytes, operand->count, probability);
     vkf_test_upload(ops, operand);
     return operand;
 }
@@ -283,13 +294,26 @@ vkf_test_operand *vkf_test_ids(vkf_test_ops *ops, const int32_t *ids, uint32_t r
     return operand;
 }
 
+static void set_untouched(vkf_test_operand *output, size_t i)
+{
+    if (output->values)
+        output->values[i] = VKF_TEST_UNTOUCHED;
+    else if (output->ids)
+        output->ids[i] = (int32_t)VKF_TEST_UNTOUCHED;
+    else
+        output->bytes[i] = (uint8_t)(int8_t)VKF_TEST_UNTOUCHED;
+}
+
+static double value_of(const vkf_test_operand *output, size_t i)
+{
+    return output->values ? (double)output->values[i] : output->ids ? output->ids[i] : (int8_t)output->bytes[i];
+}
+
 vkf_test_operand *vkf_test_output(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
 {
-    if (dtype != VKF_DTYPE_I32)
-        return vkf_test_constant(ops, dtype, VKF_TEST_UNTOUCHED, rank, shape);
     vkf_test_operand *operand = make(ops, dtype, rank, shape);
     for (size_t i = 0; i < operand->count; i++)
-        operand->ids[i] = (int32_t)VKF_TEST_UNTOUCHED;
+        set_untouched(operand, i);
     vkf_test_upload(ops, operand);
     return operand;
 }
@@ -298,9 +322,8 @@ void vkf_test_assert_untouched(vkf_test_ops *ops, vkf_test_operand *output)
 {
     vkf_test_download(ops, output);
     for (size_t i = 0; i < output->count; i++) {
-        double value = output->ids ? (double)output->ids[i] : (double)output->values[i];
-        if (value != (double)VKF_TEST_UNTOUCHED)
-            fail_msg("element %zu of the output is %g after a call that failed", i, value);
+        if (value_of(output, i) != (double)VKF_TEST_UNTOUCHED)
+            fail_msg("element %zu of the output is %g after a call that failed", i, value_of(output, i));
     }
 }
 

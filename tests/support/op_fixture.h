@@ -29,7 +29,7 @@ typedef struct vkf_test_operand {
     size_t count;
     float *values;  // f32 and f16: what the device holds
     int32_t *ids;   // i32
-    uint8_t *bools; // bool
+    uint8_t *bytes; // bool, i8 and u8
 } vkf_test_operand;
 
 // A vkf_test_gpu with the operands of the running test; *state of a group that was set up by vkf_test_ops_setup().
@@ -71,14 +71,16 @@ vkf_test_operand *vkf_test_constant(vkf_test_ops *ops, vkf_dtype dtype, float va
                                     const uint32_t *shape);
 vkf_test_operand *vkf_test_values(vkf_test_ops *ops, vkf_dtype dtype, const float *values, uint32_t rank,
                                   const uint32_t *shape);
+// i8 or u8, of which every one may occur.
+vkf_test_operand *vkf_test_bytes(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
 vkf_test_operand *vkf_test_bools(vkf_test_ops *ops, double probability, uint32_t rank, const uint32_t *shape);
 vkf_test_operand *vkf_test_ids(vkf_test_ops *ops, const int32_t *ids, uint32_t rank, const uint32_t *shape);
 // An output: VKF_TEST_UNTOUCHED everywhere.
 vkf_test_operand *vkf_test_output(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
 
-// Writes changed values, ids or bools to the device.
+// Writes changed values, ids or bytes to the device.
 void vkf_test_upload(vkf_test_ops *ops, vkf_test_operand *operand);
-// Reads the device's content back into values or ids; fails the test when a guard changed.
+// Reads the device's content back into values, ids or bytes; fails the test when a guard changed.
 void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand);
 // Fails the test when an output of vkf_test_output() was written to.
 void vkf_test_assert_untouched(vkf_test_ops *ops, vkf_test_operand *output);
@@ -111,6 +113,7 @@ typedef struct vkf_test_plant {
 #define VKF_TEST_HALF_BITS 0x3f000000u      // 0.5f
 #define VKF_TEST_MINUS_ONE_BITS 0xbf800000u // -1.0f
 #define VKF_TEST_NAN_BITS 0x7fc00000u
+#define VKF_TEST_INFINITY_BITS 0x7f800000u
 void vkf_test_plant_into(const vkf_test_plant *plant, void *object);
 
 // malloc that fails the test.
