@@ -385,21 +385,44 @@ static void test_submitted_generations_have_the_same_tokens(void **state)
     }
 }
 
+static void test_prompts_that_are_submitted_are_not_waited_for(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    generated own = {0};
+    vkf_session_desc desc = turn_desc;
+    desc.max_prompt_len = 5; // the prompts in one part
+    vkf_session *session = open_session(gpu, vkf_test_pretrained("llama"), &desc, NULL);
+    const vkf_generate_args args = args_of(0, &own);
+    vkf_generation *generation = NULL;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK); // the first run proves kernels, which waits
+    vkf_test_forbid_waits(gpu);
+    const vkf_status status = vkf_generation_submit(session, &args, &generation);
+    vkf_test_allow_waits(gpu);
+    assert_int_equal(status, VKF_OK);
+    vkf_generation_destroy(&generation);
+    vkf_session_destroy(&session);
+}
+
 static void test_submitted_generations_that_are_refused(void **state)
 {
     const vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    generated own = {0};
-    vkf_session_desc desc = turn_desc;
-    vkf_generation *generation = NULL;
-    desc.max_beams = 2;
-    vkf_session *session = open_session(gpu, vkf_test_pretrained("llama"), &desc, NULL);
-    vkf_generate_args args = args_of(0, &own);
-    args.beams.num_beams = 2;
-    assert_int_equal(vkf_generation_submit(session, &args, &generation), VKF_ERROR_INVALID_ARGUMENT);
-    assert_null(generation);
-    args.beams.num_beams = 1;
-    assert_int_equal(vkf_session_generate(session, &args), VKF_OK); // it goes on
-    vkf_session_destroy(&session);
+    const vkf_layer_part last = {.first = 1, .count = 1, .link = {take, give, share, NULL}};
+    for (int i = 0; i < 3; i++) {
+        generated own = {0};
+        vkf_session_desc desc = turn_desc;
+        vkf_generation *generation = NULL;
+        desc.max_beams = i == 0 ? 2 : 0;
+        desc.attention_weights = i == 1 ? VKF_ATTENTION_DECODER : 0;
+        vkf_session *session = open_session(gpu, vkf_test_pretrained("llama"), &desc, i == 2 ? &last : NULL);
+        vkf_generate_args args = args_of(0, &own);
+        args.beams.num_beams = i == 0 ? 2 : 1;
+        assert_int_equal(vkf_generation_submit(session, &args, &generation), VKF_ERROR_INVALID_ARGUMENT);
+        assert_null(generation);
+        args.beams.num_beams = 1;
+        if (i < 2)
+            assert_int_equal(vkf_session_generate(session, &args), VKF_OK); // it goes on
+        vkf_session_destroy(&session);
+    }
 }
 
 static void test_a_link_that_fails_ends_the_run(void **state)
@@ -469,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_parts_that_are_refused),
         cmocka_unit_test(test_a_session_that_generates_in_turns_does_nothing_else),
         cmocka_unit_test(test_submitted_generations_have_the_same_tokens),
+        cmocka_unit_test(test_prompts_that_are_submitted_are_not_waited_for),
         cmocka_unit_test(test_submitted_generations_that_are_refused),
         cmocka_unit_test(test_a_link_that_fails_ends_the_run),
         cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),

@@ -361,31 +361,19 @@ static void test_submitted_steps_of_unequal_rows(void **state)
     fixture_close(&b);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fail_to_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
-                                                   uint64_t timeout)
-{
-    (void)device;
-    (void)count;
-    (void)fences;
-    (void)all;
-    (void)timeout;
-    return VK_ERROR_OUT_OF_HOST_MEMORY;
-}
-
 // Nobody knows what the cache holds then.
 static void test_rows_are_empty_behind_a_failure(void **state)
 {
     static fixture b;
     fixture_open(&b, state, "llama");
     const vkf_step_args args = step_args(&b, 0);
-    struct VolkDeviceTable *vk = &b.p->gpu.context->device.vk;
-    const PFN_vkWaitForFences wait = vk->vkWaitForFences;
     prefill(&b, b.session);
     check_ok(&b, vkf_session_submit_step(b.session, &args, &none));
     assert_int_equal(vkf_session_get_position(b.session, 0), PROMPT + 1);
-    vk->vkWaitForFences = fail_to_wait;
-    assert_int_equal(vkf_session_wait(b.session), VKF_ERROR_OUT_OF_HOST_MEMORY);
-    vk->vkWaitForFences = wait;
+    vkf_test_forbid_waits(&b.p->gpu);
+    const vkf_status status = vkf_session_wait(b.session);
+    vkf_test_allow_waits(&b.p->gpu);
+    assert_int_equal(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
     for (uint32_t row = 0; row < BATCH; row++)
         assert_int_equal(vkf_session_get_position(b.session, row), 0);
     check_ok(&b, vkf_session_wait(b.session)); // nothing is under way any more

@@ -297,6 +297,31 @@ float *vkf_test_read(const vkf_tensor *tensor)
     return values;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL fail_to_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
+                                                   uint64_t timeout)
+{
+    (void)device, (void)count, (void)fences, (void)all, (void)timeout;
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+static PFN_vkWaitForFences device_waits;
+static bool device_spins; // which would hide waits
+
+void vkf_test_forbid_waits(vkf_test_gpu *gpu)
+{
+    vkf__device *device = &gpu->context->device;
+    device_waits = device->vk.vkWaitForFences;
+    device_spins = device->plan.caps.traits.spins;
+    device->vk.vkWaitForFences = fail_to_wait;
+    device->plan.caps.traits.spins = false;
+}
+
+void vkf_test_allow_waits(vkf_test_gpu *gpu)
+{
+    gpu->context->device.vk.vkWaitForFences = device_waits;
+    gpu->context->device.plan.caps.traits.spins = device_spins;
+}
+
 uint64_t vkf_test_bytes_in_use(const vkf_test_gpu *gpu)
 {
     vkf_memory_usage usage;

@@ -84,6 +84,10 @@ vkf_tensor vkf_test_tensor_raw(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank
 // Reads f32 or f16 tensors as float; the caller frees the result.
 float *vkf_test_read(const vkf_tensor *tensor);
 
+// Until the second is called, every wait for the device fails with VKF_ERROR_OUT_OF_HOST_MEMORY.
+void vkf_test_forbid_waits(vkf_test_gpu *gpu);
+void vkf_test_allow_waits(vkf_test_gpu *gpu);
+
 // What the context holds on the device.
 uint64_t vkf_test_bytes_in_use(const vkf_test_gpu *gpu);
 
