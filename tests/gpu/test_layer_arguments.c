@@ -12,13 +12,16 @@ static const vkf_layer_sizes MAX_SIZES = {2, 3, 5};
 
 static vkf_attention_desc attention_desc(vkf_test_ops *ops)
 {
-    const vkf_test_attention_params params = vkf_test_attention_make(ops, VKF_DTYPE_F32, &DIMS, true, true);
+    const vkf_test_attention_params made = vkf_test_attention_make(ops, VKF_DTYPE_F32, &DIMS, true, true);
+    vkf_attention_weights params = vkf_test_attention_tensors(&made);
+    params.slopes = vkf_test_bias(ops, VKF_DTYPE_F32, HEADS)->tensor;
+    params.sinks = vkf_test_bias(ops, VKF_DTYPE_F32, HEADS)->tensor;
     return (vkf_attention_desc){
         .embed_dim = EMBED,
         .num_heads = HEADS,
         .weights = true,
         .mask = {.kind = VKF_MASK_ADDITIVE, .key_kind = VKF_MASK_LENGTHS},
-        .params = vkf_test_attention_tensors(&params),
+        .params = params,
         .max_sizes = MAX_SIZES,
         .ports = {[VKF_PORT_QUERY] = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, EMBED))->tensor,
                   [VKF_PORT_OUTPUT] = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, EMBED))->tensor,
@@ -236,6 +239,9 @@ static const vkf_test_plant ATTENTION_PLANTS[] = {
     VKF_PLANT(vkf_attention_desc, mask.causal, VKF_CAUSAL_COUNT),
     VKF_PLANT(vkf_attention_desc, mask.window, 3),   // without causal
     VKF_PLANT(vkf_attention_desc, mask.per_head, 1), // unlike the port
+    VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_MINUS_ONE_BITS),
+    VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_INFINITY_BITS),
     VKF_PLANT(vkf_attention_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
     VKF_PLANT(vkf_attention_desc, params.bias_v.rank, 0), // without bias_k
     VKF_PLANT(vkf_attention_desc, params.bias_k.rank, 0),
@@ -253,6 +259,35 @@ static void test_attention_refuses_wrong_descriptors(void **state)
     desc.kdim = 5;
     desc.self_attention = true;
     refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "self attention with a kdim");
+}
+
+static const vkf_test_plant ROTARY_PLANTS[] = {
+    VKF_PLANT(vkf_attention_desc, params.rotary.rank, 1),
+    VKF_PLANT(vkf_attention_desc, params.rotary.dtype, VKF_DTYPE_F16),
+    VKF_PLANT(vkf_attention_desc, params.rotary.shape[0], 2), // for three queries
+    VKF_PLANT(vkf_attention_desc, params.rotary.shape[1], 3),
+    VKF_PLANT(vkf_attention_desc, params.rotary.shape[1], 6), // of heads of four elements
+    VKF_PLANT(vkf_attention_desc, self_attention, 0),
+    VKF_PLANT(vkf_attention_desc, add_zero_attn, 1),
+};
+
+static void test_attention_refuses_wrong_rotary_tables(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_attention_desc desc = attention_desc(ops);
+    const vkf_attention_weights params = desc.params;
+    const layer_under_test l = {ops, "attention", create_attention, plan_attention, &desc};
+    memset(desc.ports, 0, sizeof desc.ports);
+    desc.self_attention = true;
+    desc.params.bias_k = desc.params.bias_v = (vkf_tensor){0};
+    desc.params.rotary = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(8, 8))->tensor;
+    desc.params.rotary.shape[0] = 3;
+    desc.params.rotary.shape[1] = 4;
+    accept(&l);
+    refuse_plants(&l, sizeof desc, ROTARY_PLANTS, COUNT_OF(ROTARY_PLANTS));
+    desc.params.bias_k = params.bias_k;
+    desc.params.bias_v = params.bias_v;
+    refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "a rotary table and bias_k");
 }
 
 // The output, or the weights, inside what the layer reads.
@@ -327,7 +362,9 @@ static const vkf_test_plant LAYER_PLANTS[] = {
     VKF_PLANT(vkf_transformer_layer_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
     VKF_PLANT(vkf_transformer_layer_desc, self_mask.kind, VKF_MASK_LENGTHS),
     VKF_PLANT(vkf_transformer_layer_desc, cross_mask.window, 1), // without causal
-    VKF_PLANT(vkf_transformer_layer_desc, self.bias_k.rank, 3),  // for attention alone
+    VKF_PLANT(vkf_transformer_layer_desc, self_mask.soft_cap, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_transformer_layer_desc, cross_mask.soft_cap, VKF_TEST_MINUS_ONE_BITS),
+    VKF_PLANT(vkf_transformer_layer_desc, self.bias_k.rank, 3), // for attention alone
     VKF_PLANT(vkf_transformer_layer_desc, feed_forward.weight1.rank, 0),
     VKF_PLANT(vkf_transformer_layer_desc, norm1.weight.dtype, VKF_DTYPE_F16), // unlike the others
 };
@@ -339,6 +376,10 @@ static void refuse_layer_descriptors(vkf_test_ops *ops, bool decoder)
                                 decoder ? create_decoder_layer : create_encoder_layer,
                                 decoder ? plan_decoder_layer : plan_encoder_layer, &desc};
     refuse_plants(&l, sizeof desc, LAYER_PLANTS, COUNT_OF(LAYER_PLANTS));
+    vkf_attention_weights *attention = decoder ? &desc.cross : &desc.self;
+    attention->rotary = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(3, decoder ? 4 : 6))->tensor;
+    refuse(&l, VKF_ERROR_INVALID_ARGUMENT, decoder ? "a rotary table of memory" : "a rotary table wider than heads");
+    attention->rotary = (vkf_tensor){0};
     desc.ports[VKF_PORT_OUTPUT] = desc.norm1.weight;
     refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "port of a wrong shape");
 }
@@ -406,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_attention_refuses_wrong_tensors),
         VKF_OPS_TEST(test_attention_refuses_wrong_descriptors),
+        VKF_OPS_TEST(test_attention_refuses_wrong_rotary_tables),
         VKF_OPS_TEST(test_attention_refuses_overlapping_ports),
         VKF_OPS_TEST(test_attention_refuses_huge_dimensions),
         VKF_OPS_TEST(test_feed_forward_refuses_wrong_descriptors),

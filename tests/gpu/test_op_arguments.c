@@ -246,6 +246,8 @@ static vkf_softmax_desc softmax_desc(vkf_test_ops *ops, vkf_test_operand **out)
         .mask = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(3, 4, 5))->tensor,
         .key_mask_kind = VKF_MASK_BOOL_ATTEND,
         .key_mask = vkf_test_bools(ops, 1, SHAPE(2, 5))->tensor,
+        .slopes = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(3))->tensor,
+        .sinks = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(3))->tensor,
     };
 }
 
@@ -254,12 +256,13 @@ static void test_softmax_refuses_wrong_tensors(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *out;
     vkf_softmax_desc desc = softmax_desc(ops, &out);
-    refuse_flaws(ops, &(operator_under_test){"vkf_softmax",
-                                             call_softmax,
-                                             &desc,
-                                             {&desc.x, &desc.out, &desc.mask, &desc.key_mask},
-                                             {"x", "out", "mask", "key_mask"},
-                                             out});
+    refuse_flaws(ops,
+                 &(operator_under_test){"vkf_softmax",
+                                        call_softmax,
+                                        &desc,
+                                        {&desc.x, &desc.out, &desc.mask, &desc.key_mask, &desc.slopes, &desc.sinks},
+                                        {"x", "out", "mask", "key_mask", "slopes", "sinks"},
+                                        out});
     assert_int_equal(vkf_softmax(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
@@ -276,7 +279,12 @@ static const vkf_test_plant SOFTMAX_PLANTS[] = {
     VKF_PLANT(vkf_softmax_desc, mask.shape[1], 3),
     VKF_PLANT(vkf_softmax_desc, mask.rank, 0),
     VKF_PLANT(vkf_softmax_desc, key_mask.rank, 0),
-    VKF_PLANT(vkf_softmax_desc, key_mask.shape[0], 1),     // no broadcast over the batch
+    VKF_PLANT(vkf_softmax_desc, key_mask.shape[0], 1), // no broadcast over the batch
+    VKF_PLANT(vkf_softmax_desc, soft_cap, VKF_TEST_MINUS_ONE_BITS),
+    VKF_PLANT(vkf_softmax_desc, soft_cap, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_softmax_desc, soft_cap, VKF_TEST_INFINITY_BITS),
+    VKF_PLANT(vkf_softmax_desc, slopes.shape[0], 1), // no broadcast over the heads
+    VKF_PLANT(vkf_softmax_desc, sinks.shape[0], 1),
     VKF_PLANT(vkf_softmax_desc, out.dtype, VKF_DTYPE_F16), // unlike x
 };
 
@@ -307,6 +315,8 @@ static vkf_sdpa_desc attention_desc(vkf_test_ops *ops, vkf_test_operand **out)
         .mask = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(4, 3, 5))->tensor,
         .key_mask_kind = VKF_MASK_BOOL_ATTEND,
         .key_mask = vkf_test_bools(ops, 1, SHAPE(2, 5))->tensor,
+        .slopes = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(4))->tensor,
+        .sinks = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(4))->tensor,
     };
 }
 
@@ -315,13 +325,13 @@ static void test_attention_refuses_wrong_tensors(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *out;
     vkf_sdpa_desc desc = attention_desc(ops, &out);
-    refuse_flaws(ops,
-                 &(operator_under_test){"vkf_scaled_dot_product_attention",
-                                        call_attention,
-                                        &desc,
-                                        {&desc.query, &desc.key, &desc.value, &desc.mask, &desc.key_mask, &desc.out},
-                                        {"query", "key", "value", "mask", "key_mask", "out"},
-                                        out});
+    refuse_flaws(ops, &(operator_under_test){"vkf_scaled_dot_product_attention",
+                                             call_attention,
+                                             &desc,
+                                             {&desc.query, &desc.key, &desc.value, &desc.mask, &desc.key_mask,
+                                              &desc.out, &desc.slopes, &desc.sinks},
+                                             {"query", "key", "value", "mask", "key_mask", "out", "slopes", "sinks"},
+                                             out});
     assert_int_equal(vkf_scaled_dot_product_attention(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
@@ -356,6 +366,11 @@ static const vkf_test_plant ATTENTION_PLANTS[] = {
     VKF_PLANT(vkf_sdpa_desc, mask.rank, 0),
     VKF_PLANT(vkf_sdpa_desc, key_mask.rank, 0),
     VKF_PLANT(vkf_sdpa_desc, key_mask.shape[0], 1),
+    VKF_PLANT(vkf_sdpa_desc, soft_cap, VKF_TEST_MINUS_ONE_BITS),
+    VKF_PLANT(vkf_sdpa_desc, soft_cap, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_sdpa_desc, soft_cap, VKF_TEST_INFINITY_BITS),
+    VKF_PLANT(vkf_sdpa_desc, slopes.shape[0], 2), // as many heads as key has
+    VKF_PLANT(vkf_sdpa_desc, sinks.shape[0], 2),
 };
 
 static void test_attention_refuses_what_does_not_go_together(void **state)
