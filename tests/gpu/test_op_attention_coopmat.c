@@ -1,6 +1,6 @@
 // Attention on cooperative matrices, with the softmax in shared memory and, by reductions, in registers: maxima that
 // rise by little and by much, so that sums are rescaled in some steps and not in others; heads of no whole vectors,
-// under masks; keys in parts. Skipped where a device has no matrices.
+// under masks; caps, slopes and sinks; keys in parts. Skipped where a device has no matrices.
 #include <math.h>
 #include <string.h>
 
@@ -114,7 +114,28 @@ static void test_reductions_of_masks(void **state)
         check(state, "attention_coopmat2.f16_f16_f16/rows16x8", &MASKS[i], false);
 }
 
-// This and the next with VKF_TEST_ALL=1, because compiling takes most of the time.
+// The last form has a cap, slopes and sinks; the others with VKF_TEST_ALL=1, because compiling takes most of the time.
+static void check_forms(void **state, const char *variant)
+{
+    vkf_test_sdpa_case c = ALIGNED;
+    c.prepare = NULL; // scores that the least cap tells apart
+    for (size_t i = vkf_test_all() ? 1 : VKF_TEST_SCORE_FORMS - 1; i < VKF_TEST_SCORE_FORMS; i++) {
+        c.form = vkf_test_score_forms[i];
+        check(state, variant, &c, false);
+    }
+}
+
+static void test_matrices_of_score_forms(void **state)
+{
+    check_forms(state, "attention_coopmat.f16_f16_f16/rows32");
+}
+
+static void test_reductions_of_score_forms(void **state)
+{
+    check_forms(state, "attention_coopmat2.f16_f16_f16/rows32");
+}
+
+// This and the next with VKF_TEST_ALL=1, too.
 static void test_matrices_of_divided_keys(void **state)
 {
     for (size_t i = 0; i < 2 && vkf_test_all(); i++)
@@ -134,6 +155,7 @@ int main(void)
         VKF_OPS_TEST(test_matrices_of_sixteen_rows),   VKF_OPS_TEST(test_matrices_of_more_rows),
         VKF_OPS_TEST(test_reductions_of_sixteen_rows), VKF_OPS_TEST(test_reductions_of_more_rows),
         VKF_OPS_TEST(test_reductions_around_tiles),    VKF_OPS_TEST(test_reductions_of_masks),
+        VKF_OPS_TEST(test_matrices_of_score_forms),    VKF_OPS_TEST(test_reductions_of_score_forms),
         VKF_OPS_TEST(test_matrices_of_divided_keys),   VKF_OPS_TEST(test_matrices_of_wide_heads),
     };
     return cmocka_run_group_tests_name("op_attention_coopmat", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
