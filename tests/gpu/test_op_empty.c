@@ -89,7 +89,6 @@ static void test_empty_results(void **state)
     vkf_test_assert_ok(ops, vkf_copy(context, &x, &permuted), "vkf_copy");
 }
 
-// Nothing is the largest of no elements, and no id finds a row of a table without rows.
 static void test_attention_of_nothing(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -122,6 +121,7 @@ static void test_attention_of_nothing(void **state)
     vkf_test_assert_ok(ops, vkf_softmax(context, &columns), "no columns");
 }
 
+// Nothing is the largest of no elements, and no id finds a row of a table without rows.
 static void test_what_nothing_has_is_refused(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);

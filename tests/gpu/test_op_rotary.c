@@ -20,7 +20,7 @@ typedef struct turning {
     vkf_dtype dtype;
 } turning;
 
-// Lengths of heads are 1, odd, prime, and those about a workgroup's size and its steps through a row.
+// Lengths of heads are 2, the least, odd, prime, and those about a workgroup's size and its steps through a row.
 static const turning TURNINGS[] = {
     {1, 1, 1, 2, 2, .dtype = VKF_DTYPE_F32},
     {2, 3, 5, 7, 4, .positions = EACH, .dtype = VKF_DTYPE_F32},

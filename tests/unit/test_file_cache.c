@@ -37,7 +37,7 @@ static void assert_blob(fixture *f, const char *key, const char *text)
     char loaded[8] = "-------";
     assert_int_equal(vkf__file_cache_load(&f->cache, key, NULL, 0), strlen(text));
     assert_int_equal(vkf__file_cache_load(&f->cache, key, loaded, 2), strlen(text));
-    assert_string_equal(loaded, strlen(text) <= 2 && text[0] ? text : "-------");
+    assert_string_equal(loaded, "-------");
     assert_int_equal(vkf__file_cache_load(&f->cache, key, loaded, sizeof loaded), strlen(text));
     assert_memory_equal(loaded, text, strlen(text));
 }
