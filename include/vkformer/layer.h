@@ -67,10 +67,10 @@ typedef struct vkf_attention_mask {
     bool per_head;          // (B * H, L, S) instead of (L, S)
     vkf_mask_kind key_kind; // NONE, BOOL_EXCLUDE, BOOL_ATTEND, ADDITIVE or LENGTHS
     vkf_causal causal;
-    uint32_t window;
-    uint32_t window_right; // as in vkf_sdpa_desc
-    float soft_cap;        // the same
-    uint32_t reserved[6];  // 0; room for members of later versions
+    uint32_t window; // as in vkf_sdpa_desc, and so are these:
+    uint32_t window_right;
+    float soft_cap;
+    uint32_t reserved[6]; // 0; room for members of later versions
 } vkf_attention_mask;
 
 // Maximum sizes that a layer is made for, and actual sizes of one run (none larger than the maximum, none 0).

@@ -428,9 +428,10 @@ typedef struct vkf_decode_args {
     const void *memory_key_mask; // TRANSFORMER
     float *out_hidden;           // optional, (B, T, d_model), after the final norm
     float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows. DECODER: any T
-    // DECODER, which has no encode() before: B, and for each row how many of its first tokens are padding (NULL: none).
+    // B: of a DECODER, which has no encode() before; of others that of the encode(), or 0 for it.
     uint32_t batch;
-    // Optional, (B), each below T. Hidden states and logits of padding mean nothing, and its ids may be any number.
+    // Optional, DECODER: (B), how many of a row's first tokens are padding, each below T. Hidden states and logits of
+    // padding mean nothing, and its ids may be any number.
     const uint32_t *target_starts;
 } vkf_decode_args;
 // Hidden states and logits are given as they are: the caller checks whether they are finite.
@@ -478,7 +479,7 @@ typedef int32_t (*vkf_choose_fn)(void *user, uint32_t row, float *logits, uint32
 typedef struct vkf_generation_cost {
     uint64_t prompt_tokens; // of all rows, without padding
     uint64_t reused_tokens; // those of them that did not run, because the cache held them
-    double prompt_ns;       // until the rows' first new tokens were there
+    double prompt_ns;       // until the rows' first new tokens were taken
     uint64_t new_tokens;    // after those first ones
     double new_ns;
     uint64_t reserved[8]; // room for members of later versions

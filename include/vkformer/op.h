@@ -2,8 +2,9 @@
 //
 // All activations are stored in f32, or all in f16; arithmetic and accumulation are always in f32. An absent optional
 // tensor is {0}. Outputs are tensors that exist already; they may not overlap inputs unless the function says so.
-// Dimensions may be 0, but for softmax and attention: an output without elements is done with at once, and a sum over
-// nothing is 0. A tensor without elements may be without a buffer.
+// Dimensions may be 0: an output without elements is done with at once, and a sum over nothing is 0. A tensor without
+// elements may be without a buffer. Not 0 are the width of a head, the n of vkf_argmax() where there are rows, the rows
+// of a table in which ids are looked up, and the sizes of weights that are packed or quantised.
 // Statuses of every function here: INVALID_ARGUMENT (shapes, types), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,
 // UNSUPPORTED, TOO_LARGE, DEVICE_LOST, VULKAN, SHADER.
 #ifndef VKFORMER_OP_H
@@ -157,7 +158,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf
 // Slopes are those of ALiBi (Press et al. 2022): the score of a key at the distance d from the query's own position, on
 // either side, is lowered by slopes[h] * d. With an additive mask they multiply that instead (ggml's max_bias, whose
 // masks hold -d); its -inf masks whatever the slope. A sink (gpt-oss) is a score more in the softmax of every row of
-// its head, whose weight goes nowhere: a row in which every key is masked is 0 then, whatever fully_masked says.
+// its head, whose weight goes nowhere: a row in which every key is masked is 0 then, whatever fully_masked says; a sink
+// of -inf is none. A buffer of the caller's that slopes or sinks lie in has the usage of uniform texel buffers.
 // Without keys (S = 0) out is 0.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D)
@@ -228,8 +230,9 @@ VKF_API void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_val
 
 // Rotary position embedding (RoFormer, Su et al. 2021; ONNX's RotaryEmbedding, ggml's ROPE): the pair i of a head's
 // elements (a, b) becomes (a cos - b sin, b cos + a sin), by the cosine and the sine i of the position's row of the
-// table. A position that the table has not counts as one of zeros. Of pairs a half apart this is transformers'
-// rotate_half and ggml's "neox"; interleaved it is GPT-J's order and ggml's "normal".
+// table. One of `positions` that the table has not counts as one of zeros; without positions the table has all. Of
+// pairs a half apart this is transformers' rotate_half and ggml's "neox"; interleaved it is GPT-J's order and ggml's
+// "normal".
 typedef struct vkf_rotary_desc {
     vkf_tensor x;   // (B, H, L, D), or (B, L, H, D) with merged
     vkf_tensor out; // the shape and type of x; may be x itself
@@ -289,7 +292,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_
 
 // torch.cat, ONNX Concat: the inputs side by side along one dimension. Exact.
 typedef struct vkf_concat_desc {
-    const vkf_tensor *inputs; // input_count of them, of one type, which differ in size along `dim` alone
+    const vkf_tensor *inputs; // input_count of them, all f32 or all f16, which differ in size along `dim` alone
     uint32_t input_count;     // 1 to VKF_MAX_CONCAT
     int32_t dim;              // below 0 it counts from the end: -1 is the last
     vkf_tensor out;           // of their type
@@ -300,7 +303,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_concat(vkf_context *context, const vkf_
 // that has a size but 1 along `dim` alone it is torch.index_select and ONNX Gather. Indices below 0 count from the end;
 // where one is outside of x there is 0. Exact.
 typedef struct vkf_gather_desc {
-    vkf_tensor x;
+    vkf_tensor x;     // f32 or f16
     vkf_tensor index; // i32, of x's rank; every size is that of out or 1, for which all of out take the same
     vkf_tensor out;   // of x's type, and of its sizes but along `dim`
     int32_t dim;      // below 0 it counts from the end: -1 is the last
@@ -322,7 +325,7 @@ typedef enum vkf_reduction {
 // below 0 count from the end; what belongs outside of out is left out.
 // Of elements for one place that are not reduced one stays, whichever; those that are come in their order along `dim`.
 typedef struct vkf_scatter_desc {
-    vkf_tensor x;      // may be out itself
+    vkf_tensor x;      // f32 or f16; may be out itself
     vkf_tensor index;  // i32, of x's rank; every size is that of source or 1, for which all of source take the same
     vkf_tensor source; // of x's type, and of its sizes but along `dim`
     vkf_tensor out;    // of x's type and shape

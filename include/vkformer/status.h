@@ -90,8 +90,8 @@ VKF_API const char *vkf_status_name(vkf_status status);
 // what the call has returned, on the same thread and last of all calls there. So a server tells the errors of its
 // threads and calls apart, whatever they share, and needs no callback; vkf_last_limit() has numbers. Each failure puts
 // its sentence in the place of the one before it; a call that succeeds may do so, too. It costs 4 KiB of a thread in
-// which something fails, or which asks. Never NULL: where nothing was said, as of what the caller cancelled, or where
-// memory is exhausted, it is the text of the status. Valid until a call on the same thread.
+// which something fails, or which asks; in Windows of every thread. Never NULL: where nothing was said, as of what the
+// caller cancelled, or where memory is exhausted, it is the text of the status. Valid until a call on the same thread.
 VKF_API const char *vkf_last_error(vkf_status status);
 
 typedef enum vkf_severity {

@@ -116,7 +116,8 @@ VKF_API void vkf_encoding_free(vkf_encoding *encoding);
 
 // The text that ids stand for, as the file's decoder writes it; an id of no token gives nothing. *inout_bytes is the
 // capacity of out_text on entry, and the text's bytes without the terminating zero on return. The zero is always
-// written, so the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
+// written, so the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes,
+// which is at least as many where blanks are taken out of it (vkf_embedder_get_tokenizer()).
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small; the decoder makes too much of the tokens' texts),
 // OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids,

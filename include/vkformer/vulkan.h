@@ -131,7 +131,8 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vk
 // An encoder's run, a DECODER's prompt and its step, submitted without waiting; encoder and step also recorded into a
 // command buffer of the caller's.
 // Results stay on the device: see vkf_session_get_tensor(). Nobody checks whether they are finite. Sessions with
-// attention_weights are refused, because the host gathers these. A probe is not shown such runs.
+// attention_weights are refused, because the host gathers these, and so are those of a part of a model, whose hidden
+// states it passes on. A probe is not shown such runs.
 
 typedef struct vkf_session_submit_desc {
     // As in vkf_layer_submit_desc.
@@ -187,6 +188,7 @@ typedef struct vkf_wrapped_buffer_desc {
     // VK_BUFFER_USAGE_TRANSFER_SRC_BIT and _DST_BIT are for vkf_buffer_read() and vkf_buffer_write(). Kernels that read
     // texels are chosen only with VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, and those that read by address only with
     // VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT; with both, the same kernels run as on buffers of the library's own.
+    // Attention's slopes and sinks are always texels.
     VkBufferUsageFlags usage;
 } vkf_wrapped_buffer_desc;
 

@@ -54,11 +54,16 @@ float divide(float x, float scale)
     return abs(quotient) < 1e6 ? corrected : quotient;
 }
 
+float scale_of(uint channel)
+{
+    return HAS_SCALE != 0 ? scale_data[scale_offset + channel] : 1.0;
+}
+
 uint byte_of(uint i)
 {
     uint channel = i / p.inner % p.channels;
-    float x = uintBitsToFloat(x_word(i)), scale = HAS_SCALE != 0 ? scale_data[scale_offset + channel] : 1.0;
-    float steps = is_nan(x) ? 0.0 : roundEven(clamp(divide(x, scale), -1024.0, 1024.0));
+    float x = uintBitsToFloat(x_word(i));
+    float steps = is_nan(x) ? 0.0 : roundEven(clamp(divide(x, scale_of(channel)), -1024.0, 1024.0));
     int least = OUT == VKF_QUANTIZE_LINEAR_I8 ? -128 : 0;
     return uint(clamp(int(steps) + zero_of(channel), least, least + 255)) & 0xffu;
 }
@@ -90,7 +95,7 @@ void main()
     } else if (i < p.count) {
         uint channel = i / p.inner % p.channels;
         int value = integer_of(x_word(i), X) - zero_of(channel);
-        float scale = HAS_SCALE != 0 ? scale_data[scale_offset + channel] : 1.0;
-        out_data[out_offset + i] = OUT == VKF_QUANTIZE_LINEAR_F32 ? floatBitsToUint(float(value) * scale) : uint(value);
+        out_data[out_offset + i] =
+            OUT == VKF_QUANTIZE_LINEAR_F32 ? floatBitsToUint(float(value) * scale_of(channel)) : uint(value);
     }
 }

@@ -87,7 +87,7 @@ uint first_element(work w, uint row, uint batch_stride, uint row_stride, uint he
 {
     uint group = p.heads / p.kv_heads;
     uint l = OWNS_KEYS ? row : row / group;
-    uint h = OWNS_KEYS ? w.kv_head : w.kv_head * group + row % group;
+    uint h = OWNS_KEYS ? w.kv_head : head_of(w, row);
     return w.b * batch_stride + l * row_stride + h * head_stride;
 }
 

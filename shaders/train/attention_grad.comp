@@ -273,7 +273,7 @@ void draw(work w, uint first)
     uint group = p.heads / p.kv_heads;
     [[dont_unroll]] for (uint i = gl_LocalInvocationID.x; i < DRAWN_ROWS * DRAWN_QUADS; i += LOCAL_SIZE) {
         uint row = first_row + i / DRAWN_QUADS;
-        uint number = (w.b * p.heads + w.kv_head * group + row % group) * p.q_len + row / group;
+        uint number = (w.b * p.heads + head_of(w, row)) * p.q_len + row / group;
         uvec4 counter = uvec4(first_quad + i % DRAWN_QUADS, number, p.stream, p.step);
         uvec4 bits = uvec4(dropout_keeps(counter, uvec2(p.seed_low, p.seed_high), p.threshold));
         drawn[i] = bits.x | bits.y << 1 | bits.z << 2 | bits.w << 3;

@@ -2,34 +2,20 @@
 #include "api/block_tensor.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "api/check.h"
 #include "base/blocks.h"
 #include "base/elements.h"
-#include "op/execution.h"
+#include "base/half.h"
 #include "shared/blocks.h"
-
-#define CHUNK_ELEMENTS (1u << 20)
 
 bool vkf__is_block_tensor(const vkf_tensor *tensor, uint64_t *out_bytes)
 {
     uint64_t count = 0;
     return vkf__is_blocks(tensor->dtype) && tensor->layout == VKF_LAYOUT_PANELS && tensor->rank == 2 &&
            tensor->shape[1] % VKF_BLOCK == 0 && tensor->offset_bytes % VKF_BLOCKS_ALIGNMENT == 0 &&
-           vkf_tensor_count(tensor, &count) && count > 0 && vkf__bytes_of(tensor->dtype, count, out_bytes);
-}
-
-static uint64_t row_bytes(const vkf_tensor *tensor)
-{
-    return (uint64_t)tensor->shape[1] / VKF_BLOCK * vkf_dtype_block_bytes(tensor->dtype);
-}
-
-// Rows of whole panels, about as many as CHUNK_ELEMENTS have.
-static uint32_t rows_at_once(const vkf_tensor *tensor)
-{
-    const uint32_t panels = CHUNK_ELEMENTS / VKF_BLOCK_PANEL / tensor->shape[1];
-    const uint32_t rows = (panels > 0 ? panels : 1) * VKF_BLOCK_PANEL;
-    return tensor->shape[0] < rows ? tensor->shape[0] : rows;
+           vkf_tensor_count(tensor, &count) && vkf__bytes_of(tensor->dtype, count, out_bytes);
 }
 
 typedef struct panel_move {
@@ -42,30 +28,31 @@ typedef struct panel_move {
 // Moves one part of the rows, whose panels go through `panels`.
 static vkf_status move_part(const panel_move *m, uint32_t begin, uint32_t count, uint8_t *panels)
 {
-    const uint64_t bytes = row_bytes(m->tensor),
-                   size = (count + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL * VKF_BLOCK_PANEL * bytes;
-    const uint64_t at = m->tensor->offset_bytes + (m->first + begin) * bytes;
-    if (m->out_rows)
-        VKF_RETURN_IF_ERROR(vkf_buffer_read(m->tensor->buffer, at, panels, size));
-    for (uint32_t row = 0; row < count; row += VKF_BLOCK_PANEL) {
-        const uint32_t left = count - row, rows = left < VKF_BLOCK_PANEL ? left : VKF_BLOCK_PANEL;
-        uint8_t *panel = panels + row * bytes;
-        if (m->out_rows)
-            vkf__blocks_from_panel(m->tensor->dtype, panel, rows, m->tensor->shape[1],
-                                   m->out_rows + (begin + row) * bytes);
-        else
-            vkf__blocks_to_panel(m->tensor->dtype, m->rows + (begin + row) * bytes, rows, m->tensor->shape[1], panel);
+    const vkf_tensor *tensor = m->tensor;
+    const uint32_t k = tensor->shape[1];
+    const uint64_t bytes = vkf__block_row_bytes(tensor->dtype, k),
+                   size = vkf__panels_of(count) * VKF_BLOCK_PANEL * bytes,
+                   at = tensor->offset_bytes + (m->first + begin) * bytes;
+    if (!m->out_rows) {
+        vkf__blocks_to_panels(tensor->dtype, m->rows + begin * bytes, count, k, panels);
+        return vkf_buffer_write(tensor->buffer, at, panels, size);
     }
-    return m->out_rows ? VKF_OK : vkf_buffer_write(m->tensor->buffer, at, panels, size);
+    VKF_RETURN_IF_ERROR(vkf_buffer_read(tensor->buffer, at, panels, size));
+    vkf__blocks_from_panels(tensor->dtype, panels, count, k, m->out_rows + begin * bytes);
+    return VKF_OK;
 }
 
 static vkf_status move_rows(const panel_move *m)
 {
     vkf_status status = VKF_OK;
-    const vkf__host *host = m->tensor->buffer->transfer->memory->device->host;
-    const uint32_t most = rows_at_once(m->tensor);
+    const vkf_tensor *tensor = m->tensor;
     uint8_t *panels = NULL;
-    VKF_ALLOC(host, panels, (most + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL * VKF_BLOCK_PANEL * row_bytes(m->tensor));
+    if (m->count == 0 || tensor->shape[1] == 0)
+        return VKF_OK;
+    const vkf__host *host = tensor->buffer->transfer->memory->device->host;
+    const uint32_t most = vkf__block_rows_at_once(tensor->shape[0], tensor->shape[1]);
+    VKF_ALLOC(host, panels,
+              vkf__panels_of(most) * VKF_BLOCK_PANEL * vkf__block_row_bytes(tensor->dtype, tensor->shape[1]));
     for (uint32_t begin = 0; begin < m->count; begin += most)
         VKF_TRY(move_part(m, begin, m->count - begin < most ? m->count - begin : most, panels));
 fail:
@@ -83,12 +70,23 @@ vkf_status vkf__block_rows_read(const vkf_tensor *tensor, uint32_t first, uint32
     return move_rows(&(panel_move){.tensor = tensor, .first = first, .count = count, .out_rows = out_rows});
 }
 
-// What the rounding of a weight passes through, rows_at_once() rows of it.
+// What the rounding of a weight passes through, vkf__block_rows_at_once() rows of it.
 typedef struct rounding {
     uint8_t *stored; // as the weight stores them
     float *values;
     uint8_t *blocks;
 } rounding;
+
+static void widen(vkf_dtype dtype, const uint8_t *stored, size_t count, float *out_values)
+{
+    const uint16_t *halves = (const uint16_t *)(const void *)stored;
+    if (dtype == VKF_DTYPE_F32)
+        memcpy(out_values, stored, count * sizeof *out_values);
+    else if (dtype == VKF_DTYPE_F16)
+        vkf_f16_to_f32(halves, out_values, count);
+    for (size_t i = 0; dtype == VKF_DTYPE_BF16 && i < count; i++)
+        out_values[i] = vkf__float_from_bfloat(halves[i]);
+}
 
 static vkf_status round_part(const vkf__checker *check, const vkf_tensor *weight, uint32_t first, uint32_t count,
                              const rounding *r, const vkf_tensor *to)
@@ -98,12 +96,11 @@ static vkf_status round_part(const vkf__checker *check, const vkf_tensor *weight
     const size_t elements = (size_t)count * k;
     VKF_RETURN_IF_ERROR(
         vkf_buffer_read(weight->buffer, weight->offset_bytes + (uint64_t)first * k * size, r->stored, elements * size));
-    for (size_t i = 0; i < elements; i++) {
-        r->values[i] = (float)vkf__element_value(weight->dtype, r->stored + i * size);
+    widen(weight->dtype, r->stored, elements, r->values);
+    for (size_t i = 0; i < elements; i++)
         if (!isfinite(r->values[i]))
             return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: weight[%zu, %zu] is no finite number",
                              check->function, first + i / k, i % k);
-    }
     vkf__blocks_from_f32_on_threads(to->dtype, r->values, elements / VKF_BLOCK, r->blocks);
     return vkf__block_rows_write(to, first, count, r->blocks);
 }
@@ -111,12 +108,12 @@ static vkf_status round_part(const vkf__checker *check, const vkf_tensor *weight
 static vkf_status round_weight(const vkf__checker *check, const vkf_tensor *weight, const vkf_tensor *to)
 {
     vkf_status status = VKF_OK;
-    const uint32_t most = rows_at_once(to), n = weight->shape[0];
-    const size_t elements = (size_t)most * weight->shape[1];
+    const uint32_t k = weight->shape[1], n = weight->shape[0], most = vkf__block_rows_at_once(n, k);
+    const size_t elements = (size_t)most * k;
     rounding r = {0};
     VKF_ALLOC(check->host, r.stored, elements * vkf_dtype_size(weight->dtype));
     VKF_ALLOC(check->host, r.values, elements);
-    VKF_ALLOC(check->host, r.blocks, most * row_bytes(to));
+    VKF_ALLOC(check->host, r.blocks, most * vkf__block_row_bytes(to->dtype, k));
     for (uint32_t first = 0; first < n; first += most)
         VKF_TRY(round_part(check, weight, first, n - first < most ? n - first : most, &r, to));
 fail:

@@ -2,6 +2,7 @@
 #include "api/check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,6 +133,14 @@ vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *v
                      name);
 }
 
+vkf_status vkf__check_soft_cap(const vkf__checker *check, float soft_cap)
+{
+    if (soft_cap >= 0 && isfinite(soft_cap))
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: soft_cap must be positive and finite, or 0",
+                     check->function);
+}
+
 vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
 {
     vkf_status status = vkf__check_tensor(check, tensor, name);
@@ -146,6 +155,12 @@ vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor
     if (tensor->dtype == VKF_DTYPE_BF16)
         return vkf__check_tensor(check, tensor, name);
     return vkf__check_float(check, tensor, name);
+}
+
+bool vkf__is_empty(const vkf_tensor *tensor)
+{
+    uint64_t count = 0;
+    return vkf_tensor_count(tensor, &count) && count == 0;
 }
 
 // In the VkBuffer, in which another wrapped buffer may lie, too.
@@ -164,7 +179,8 @@ static uint64_t tensor_end(const vkf_tensor *tensor)
 vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in, const char *in_name)
 {
     if (in->rank == 0 || !in->buffer || !out->buffer || !vkf__buffers_share(in->buffer, out->buffer) ||
-        tensor_end(in) <= tensor_begin(out) || tensor_end(out) <= tensor_begin(in))
+        vkf__is_empty(in) || vkf__is_empty(out) || tensor_end(in) <= tensor_begin(out) ||
+        tensor_end(out) <= tensor_begin(in))
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the output overlaps tensor %s", check->function,
                      in_name);

@@ -42,6 +42,8 @@ VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const v
 VKF_MUST_CHECK vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *values, const char *name,
                                                  uint32_t heads);
 
+// What vkf_softmax_desc says of one.
+VKF_MUST_CHECK vkf_status vkf__check_soft_cap(const vkf__checker *check, float soft_cap);
 // A tensor of f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 // A Linear's weight of f32, f16 or bf16, in any layout. It is the one whose type the other parameters must have.
@@ -57,6 +59,9 @@ VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_
 // the terminating zero, which is written, too. out_text may be NULL, to ask for the bytes. Status TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__give_text(const vkf__host *host, const char *function, const char *text,
                                          size_t size_bytes, size_t *inout_bytes, char *out_text);
+
+// Whether a tensor that was checked has no elements.
+bool vkf__is_empty(const vkf_tensor *tensor);
 
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b);
 bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b);

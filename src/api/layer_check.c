@@ -1,7 +1,6 @@
 // Checks of sizes, masks, weights and ports that the constructors of layers share.
 #include "api/layer_check.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -29,15 +28,13 @@ vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *si
 vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_mask *mask, const char *name)
 {
     VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_attention_mask", mask));
-    if (!(mask->soft_cap >= 0) || isinf(mask->soft_cap))
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s: soft_cap must be positive and finite, or 0",
-                         check->function, name);
+    VKF_RETURN_IF_ERROR(vkf__check_soft_cap(check, mask->soft_cap));
     bool kinds = mask->kind < VKF_MASK_LENGTHS && mask->key_kind < VKF_MASK_KIND_COUNT;
-    if (kinds && mask->causal < VKF_CAUSAL_COUNT && (mask->window == 0 || mask->causal != VKF_CAUSAL_NONE))
+    if (kinds && mask->causal < VKF_CAUSAL_COUNT)
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                     "%s: %s: an unknown mask kind, lengths for a mask over queries, or a window without causal",
-                     check->function, name);
+                     "%s: %s: an unknown mask kind or causal, or lengths for a mask over queries", check->function,
+                     name);
 }
 
 static bool in_whole_panels(const vkf_tensor *weight)

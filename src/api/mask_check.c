@@ -1,8 +1,6 @@
 // Checks what softmax and attention make of scores, and finds the strides by which masks broadcast.
 #include "api/mask_check.h"
 
-#include <math.h>
-
 #include "base/float_or.h"
 
 uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
@@ -88,9 +86,7 @@ vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *
     if (members->causal >= VKF_CAUSAL_COUNT || members->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
                          check->function);
-    if (!(members->soft_cap >= 0) || isinf(members->soft_cap))
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: soft_cap must be positive and finite, or 0",
-                         check->function);
+    VKF_RETURN_IF_ERROR(vkf__check_soft_cap(check, members->soft_cap));
     vkf__place_window(&own, members->causal != VKF_CAUSAL_NONE, members->window, members->window_right, out);
     VKF_RETURN_IF_ERROR(check_mask(check, members, target, out));
     VKF_RETURN_IF_ERROR(check_key_mask(check, members, target, out));

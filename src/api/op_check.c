@@ -5,12 +5,6 @@
 
 #include "op/run_once.h"
 
-bool vkf__is_empty(const vkf_tensor *tensor)
-{
-    uint64_t count = 0;
-    return vkf_tensor_count(tensor, &count) && count == 0;
-}
-
 static vkf_status check_product(const vkf__checker *check, const vkf_tensor *tensor, uint32_t dims, const char *what,
                                 uint32_t *out_product)
 {

@@ -11,9 +11,6 @@ static inline vkf__checker vkf__operator_checker(vkf_context *context, const cha
     return (vkf__checker){.host = &context->host, .function = function, .context = context, .empty = true};
 }
 
-// Whether a tensor that was checked has no elements.
-bool vkf__is_empty(const vkf_tensor *tensor);
-
 // The elements of a tensor, and the rows of one, which are all its dimensions but the last. Status TOO_LARGE for more
 // than 2^32 - 1.
 VKF_MUST_CHECK vkf_status vkf__check_elements(const vkf__checker *check, const vkf_tensor *tensor, uint32_t *out_count);

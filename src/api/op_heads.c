@@ -60,15 +60,7 @@ vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor 
     VKF_RETURN_IF_ERROR(vkf__check_elements(&check, out, &out_count));
     if (count != out_count)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x and out differ in size", check.function);
-    const vkf__copy_args args = {
-        .label = "copy",
-        .x = vkf__span_of(x),
-        .out = vkf__span_of(out),
-        .outer = 1,
-        .rows = 1,
-        .cols = count,
-        .alpha = 1.0f,
-    };
+    const vkf__copy_args args = vkf__copy_all("copy", vkf__span_of(x), vkf__span_of(out), count);
     return vkf__run_operator(&check, out, "copy", vkf__operator(VKF_OP_COPY)->emit, &args);
 }
 
@@ -82,23 +74,27 @@ static vkf_status emit_concat(vkf__work *work, const void *args)
 {
     const concat_job *job = args;
     const vkf_concat_desc *desc = job->desc;
+    const vkf__span out = vkf__span_of(&desc->out);
     uint32_t first = 0;
     for (uint32_t i = 0; i < desc->input_count; i++) {
         const uint32_t cols = desc->inputs[i].shape[job->dim] * job->inner;
+        if (cols == 0)
+            continue;
+        // The place of one that lies in one piece is all that it writes, so that copies need not wait for each other.
+        const bool whole = job->outer == 1;
         const vkf__copy_args copy = {
             .label = "concat",
             .x = vkf__span_of(&desc->inputs[i]),
-            .out = vkf__span_of(&desc->out),
+            .out = whole ? vkf__span_part(&out, first, cols) : out,
             .outer = 1,
             .rows = job->outer,
             .cols = cols,
             .x_row = cols,
-            .out_first = first,
+            .out_first = whole ? 0 : first,
             .out_row = desc->out.shape[job->dim] * job->inner,
             .alpha = 1.0f,
         };
-        if (cols > 0)
-            VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
+        VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
         first += cols;
     }
     return VKF_OK;

@@ -65,15 +65,7 @@ static vkf_status emit_scatter(vkf__work *work, const void *args)
     const scatter_job *job = args;
     const vkf_scatter_desc *desc = job->desc;
     if (!vkf__same_tensor(&desc->x, &desc->out)) {
-        const vkf__copy_args copy = {
-            .label = "copy",
-            .x = vkf__span_of(&desc->x),
-            .out = vkf__span_of(&desc->out),
-            .outer = 1,
-            .rows = 1,
-            .cols = job->count,
-            .alpha = 1.0f,
-        };
+        const vkf__copy_args copy = vkf__copy_all("copy", vkf__span_of(&desc->x), vkf__span_of(&desc->out), job->count);
         VKF_RETURN_IF_ERROR(vkf__emit_copy(work, &copy));
     }
     return vkf__is_empty(&desc->source) ? VKF_OK : vkf__emit_index(work, &job->index);

@@ -32,6 +32,14 @@ static vkf_status check_vector(const vkf__checker *check, const vkf_tensor *vect
     return vkf__check_optional(check, vector, name, dtype, 1, &shape);
 }
 
+static vkf_status check_count(const vkf__checker *check, const vkf_tensor *tensor, uint32_t *out_count)
+{
+    VKF_RETURN_IF_ERROR(vkf__check_elements(check, tensor, out_count));
+    return *out_count <= MOST_ELEMENTS
+               ? VKF_OK
+               : vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: 2^32 - 7 elements or more", check->function);
+}
+
 static vkf_status check_linear(const vkf__checker *check, const vkf_quantize_linear_desc *desc, bool back)
 {
     const vkf_tensor *x = &desc->x;
@@ -67,10 +75,9 @@ static vkf_status run_linear(vkf_context *context, const char *function, const v
     VKF_TAKE_SIZED(&context->host, function, vkf_quantize_linear_desc, desc, desc_bytes);
     const vkf__checker check = vkf__operator_checker(context, function);
     VKF_RETURN_IF_ERROR(check_linear(&check, desc, back));
-    uint64_t count = 0, inner = 1;
-    (void)vkf_tensor_count(&desc->x, &count);
-    if (count > MOST_ELEMENTS)
-        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: 2^32 elements or more", function);
+    uint64_t inner = 1;
+    uint32_t count = 0;
+    VKF_RETURN_IF_ERROR(check_count(&check, &desc->x, &count));
     for (uint32_t i = desc->axis + 1; i < desc->x.rank; i++)
         inner *= desc->x.shape[i];
     const vkf__quantize_linear_args args = {
@@ -132,10 +139,8 @@ static vkf_status check_size(const vkf__checker *check, const vkf_gemm_int8_desc
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: sums of %u products of bytes may not fit 32 bits",
                          check->function, s->k);
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
-        uint64_t count = 0;
-        (void)vkf_tensor_count(tensors[i], &count);
-        if (count > MOST_ELEMENTS)
-            return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: 2^32 elements or more", check->function);
+        uint32_t count = 0;
+        VKF_RETURN_IF_ERROR(check_count(check, tensors[i], &count));
     }
     return VKF_OK;
 }
@@ -211,13 +216,8 @@ static vkf_status emit_vector(vkf__work *work, const vkf_tensor *from, const vkf
             &(vkf__quantize_linear_args){
                 .label = "zeros", .x = vkf__span_of(from), .out = words, .count = count, .channels = 1, .inner = 1});
     words.dtype = VKF_DTYPE_F32;
-    return vkf__emit_copy(work, &(vkf__copy_args){.label = "scales",
-                                                  .x = vkf__span_of(from),
-                                                  .out = words,
-                                                  .outer = 1,
-                                                  .rows = 1,
-                                                  .cols = count,
-                                                  .alpha = 1.0f});
+    const vkf__copy_args copy = vkf__copy_all("scales", vkf__span_of(from), words, count);
+    return vkf__emit_copy(work, &copy);
 }
 
 static vkf_status emit_vectors(vkf__work *work, const vkf_gemm_int8_desc *desc, vkf__gemm_int8_args *product)

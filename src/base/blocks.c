@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 
 #define LARGEST_HALF 65504.0f
+#define CHUNK_ELEMENTS (1u << 20)
 #define PART_BLOCKS 2048u // that a thread converts at once, a millisecond's work
 // Devices may read smaller halves as zeros.
 #define LEAST_NORMAL_HALF 0x1p-14f
@@ -162,20 +163,20 @@ typedef struct conversion {
     vkf_dtype dtype;
     const float *values;
     uint8_t *blocks;
-    size_t count, part; // of blocks: all, and those of a part
+    size_t count; // of blocks
 } conversion;
 
 static void convert_part(void *user, size_t index)
 {
     const conversion *c = user;
-    const size_t first = index * c->part, left = c->count - first;
-    vkf__blocks_from_f32(c->dtype, c->values + first * VKF_BLOCK, left < c->part ? left : c->part,
+    const size_t first = index * PART_BLOCKS, left = c->count - first;
+    vkf__blocks_from_f32(c->dtype, c->values + first * VKF_BLOCK, left < PART_BLOCKS ? left : PART_BLOCKS,
                          c->blocks + first * vkf_dtype_block_bytes(c->dtype));
 }
 
 void vkf__blocks_from_f32_on_threads(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks)
 {
-    conversion c = {dtype, values, out_blocks, block_count, PART_BLOCKS};
+    conversion c = {dtype, values, out_blocks, block_count};
     vkf__parallel_run(vkf__parallel_threads(), (block_count + PART_BLOCKS - 1) / PART_BLOCKS, convert_part, &c);
 }
 
@@ -203,25 +204,33 @@ static void move_block(size_t bytes, uint8_t *block, uint8_t *tile, uint32_t col
     }
 }
 
-static void move_rows(vkf_dtype dtype, uint8_t *rows, uint32_t row_count, uint32_t k, uint8_t *panel, bool to_panel)
+static void move_rows(vkf_dtype dtype, uint8_t *rows, uint32_t row_count, uint32_t k, uint8_t *panels, bool to_panels)
 {
-    assert((dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4) && k % VKF_BLOCK == 0 && row_count <= VKF_BLOCK_PANEL);
+    assert((dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4) && k % VKF_BLOCK == 0);
     const size_t bytes = vkf_dtype_block_bytes(dtype), tiles = k / VKF_BLOCK;
-    for (uint32_t column = 0; column < row_count; column++)
+    for (size_t row = 0; row < row_count; row++)
         for (size_t tile = 0; tile < tiles; tile++)
-            move_block(bytes, rows + (column * tiles + tile) * bytes, panel + tile * VKF_BLOCK_PANEL * bytes, column,
-                       to_panel);
+            move_block(bytes, rows + (row * tiles + tile) * bytes,
+                       panels + (row / VKF_BLOCK_PANEL * tiles + tile) * VKF_BLOCK_PANEL * bytes, row % VKF_BLOCK_PANEL,
+                       to_panels);
 }
 
-void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel)
+void vkf__blocks_to_panels(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panels)
 {
-    memset(out_panel, 0, (size_t)(k / VKF_BLOCK) * VKF_BLOCK_PANEL * vkf_dtype_block_bytes(dtype));
-    move_rows(dtype, (uint8_t *)rows, row_count, k, out_panel, true);
+    memset(out_panels, 0, (size_t)vkf__panels_of(row_count) * VKF_BLOCK_PANEL * vkf__block_row_bytes(dtype, k));
+    move_rows(dtype, (uint8_t *)rows, row_count, k, out_panels, true);
 }
 
-void vkf__blocks_from_panel(vkf_dtype dtype, const void *panel, uint32_t row_count, uint32_t k, void *out_rows)
+void vkf__blocks_from_panels(vkf_dtype dtype, const void *panels, uint32_t row_count, uint32_t k, void *out_rows)
 {
-    move_rows(dtype, out_rows, row_count, k, (uint8_t *)panel, false);
+    move_rows(dtype, out_rows, row_count, k, (uint8_t *)panels, false);
+}
+
+uint32_t vkf__block_rows_at_once(uint32_t rows, uint32_t k)
+{
+    const uint32_t panels = CHUNK_ELEMENTS / VKF_BLOCK_PANEL / k;
+    const uint32_t most = (panels > 0 ? panels : 1) * VKF_BLOCK_PANEL;
+    return rows < most ? rows : most;
 }
 
 void vkf_f32_to_blocks(vkf_dtype dtype, const float *values, void *out_blocks, size_t block_count)

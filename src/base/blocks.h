@@ -34,10 +34,24 @@ void vkf__blocks_from_f32(vkf_dtype dtype, const float *values, size_t block_cou
 void vkf__blocks_from_f32_on_threads(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks);
 void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count, float *out_values);
 
-// Lays up to VKF_BLOCK_PANEL rows of k elements out as one panel of k / 32 tiles, with zeros in place of missing rows.
-// k is a multiple of 32.
-void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel);
-// The rows of such a panel.
-void vkf__blocks_from_panel(vkf_dtype dtype, const void *panel, uint32_t row_count, uint32_t k, void *out_rows);
+// Bytes of a row of k elements.
+static inline uint64_t vkf__block_row_bytes(vkf_dtype dtype, uint32_t k)
+{
+    return (uint64_t)k / VKF_BLOCK * vkf_dtype_block_bytes(dtype);
+}
+
+// How many rows of k elements are converted at once: all, or whole panels of about a million elements.
+uint32_t vkf__block_rows_at_once(uint32_t rows, uint32_t k);
+// The panels that `rows` rows fill.
+static inline uint32_t vkf__panels_of(uint32_t rows)
+{
+    return (rows + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL;
+}
+
+// Lays rows of k elements out as vkf__panels_of() panels, each of k / 32 tiles, with zeros in place of missing rows. k
+// is a multiple of 32.
+void vkf__blocks_to_panels(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panels);
+// The rows of such panels.
+void vkf__blocks_from_panels(vkf_dtype dtype, const void *panels, uint32_t row_count, uint32_t k, void *out_rows);
 
 #endif

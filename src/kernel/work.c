@@ -30,6 +30,8 @@ void vkf__work_finish(vkf__work *work)
     vkf__work_clocks_finish(work);
     for (uint32_t i = 0; built->nodes && i < work->plan.node_count; i++)
         vkf__work_unbind(work, &built->nodes[i]);
+    if (built->no_values != VK_NULL_HANDLE)
+        device->vk.vkDestroyBufferView(device->handle, built->no_values, NULL);
     if (!work->lent_control)
         vkf__buffer_destroy(&built->control);
     for (size_t i = 0; i < built->label_count; i++)

@@ -113,6 +113,7 @@ typedef struct vkf__work_objects {
     // What the work last wrote of grids and parameters, for the host to read: on discrete GPUs a word of the control
     // buffer itself takes it a microsecond.
     uint64_t *written;
+    VkBufferView no_values; // for operands of few numbers that are absent; null until there is one
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
     VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for

@@ -110,17 +110,33 @@ static void push_address(const vkf__kernel *kernel, const vkf__span *span, uint3
     push[at + 1] = (uint32_t)(address >> 32);
 }
 
+static void add_view(set_writes *set, const vkf__node *node, uint32_t index, const VkBufferView *view)
+{
+    add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, (VkDescriptorBufferInfo){0});
+    set->writes[set->count - 1].pTexelBufferView = view;
+}
+
+// An absent operand of few numbers is never read: all of a work have one view.
+static vkf_status bind_no_values(vkf__work *work, const vkf__node *node, uint32_t index, set_writes *set)
+{
+    const vkf__span number = {.buffer = work->built.control, .size_bytes = sizeof(float), .dtype = VKF_DTYPE_F32};
+    uint32_t push;
+    if (work->built.no_values == VK_NULL_HANDLE)
+        VKF_RETURN_IF_ERROR(make_view(work, &number, VKF_OPERAND_VALUES, &work->built.no_values, &push));
+    add_view(set, node, index, &work->built.no_values);
+    return VKF_OK;
+}
+
 static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node, uint32_t index,
                                set_writes *set)
 {
     const vkf__binding *binding = &dispatch->bindings[index];
     bool present = binding->span.size_bytes > 0;
     vkf__operand_kind kind = node->kernel->operands[index];
-    // An absent operand is never read, so any valid range will do: that of the output, which is always there, or where
-    // few numbers are asked for, one of ours.
-    const vkf__span number = {.buffer = work->built.control, .size_bytes = sizeof(float), .dtype = VKF_DTYPE_F32};
-    const vkf__span *absent = kind == VKF_OPERAND_VALUES ? &number : &dispatch->bindings[0].span;
-    const vkf__span *span = present ? &binding->span : absent;
+    // An absent operand is never read, so any valid range will do: that of the output, which is always there.
+    const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
+    if (kind == VKF_OPERAND_VALUES && !present)
+        return bind_no_values(work, node, index, set);
     if (present) {
         node->accesses[index] = vkf__access_of(binding);
         node->buffers[index] = span->buffer;
@@ -133,8 +149,7 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
                    storage_range(work, span, binding->write, &node->push[index]));
     } else {
         VKF_RETURN_IF_ERROR(make_view(work, span, kind, &node->views[index], &node->push[index]));
-        add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, (VkDescriptorBufferInfo){0});
-        set->writes[set->count - 1].pTexelBufferView = &node->views[index];
+        add_view(set, node, index, &node->views[index]);
     }
     return VKF_OK;
 }

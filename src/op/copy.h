@@ -15,6 +15,11 @@ typedef struct vkf__copy_args {
     float alpha, beta;
 } vkf__copy_args;
 VKF_MUST_CHECK vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args);
+// Of `count` elements that lie behind each other on both sides.
+static inline vkf__copy_args vkf__copy_all(const char *label, vkf__span x, vkf__span out, uint32_t count)
+{
+    return (vkf__copy_args){.label = label, .x = x, .out = out, .outer = 1, .rows = 1, .cols = count, .alpha = 1.0f};
+}
 // Fills (outer, rows, cols) with zeros.
 VKF_MUST_CHECK vkf_status vkf__emit_zeros(vkf__work *work, const char *label, const vkf__span *out, uint32_t outer,
                                           uint32_t rows, uint32_t cols);

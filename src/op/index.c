@@ -86,10 +86,12 @@ static vkf_status emit_steps(vkf__work *work, const vkf__index_args *args, const
     return vkf__emit_flat(work, &flat);
 }
 
-// Elements that are reduced may have one place, so that an invocation takes all that lie along the dimension.
+// Elements that lie along the dimension may have one place. Those that are reduced have one invocation then, and so
+// have halves in words, which are stored in two steps.
 vkf_status vkf__emit_index(vkf__work *work, const vkf__index_args *args)
 {
-    if (args->gather || args->reduction == VKF_REDUCTION_NONE)
+    const bool in_steps = args->out.dtype == VKF_DTYPE_F16 && !work->context->device.plan.caps.storage_16bit;
+    if (args->gather || (args->reduction == VKF_REDUCTION_NONE && !in_steps))
         return emit_steps(work, args, args->shape, 0, 1);
     const uint32_t all = args->shape[args->dim];
     uint32_t sizes[VKF_INDEX_RANK];

@@ -25,8 +25,9 @@ vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
 
 void vkf__place_window(const vkf__own_positions *own, bool causal, uint32_t window, uint32_t right, vkf__masks *masks)
 {
-    const uint64_t all = (uint64_t)own->q_len + own->k_len; // so many keys ahead of any query are all of them
-    const uint64_t ahead = right < all ? right : all, keys = window + ahead;
+    // So many keys ahead of the first query are all of them, as for all queries behind it.
+    const int64_t all = own->first < (int64_t)own->k_len ? (int64_t)own->k_len - own->first : 0;
+    const uint64_t ahead = right < all ? right : (uint64_t)all, keys = window + ahead;
     masks->causal = causal || window > 0 || right > 0;
     masks->causal_offset = (int32_t)(own->first + (int64_t)ahead);
     masks->distance_offset = (int32_t)own->first;
@@ -116,10 +117,10 @@ static void execute_row(const vkf__execution *e, const vkf__score_masks *masks, 
 {
     const struct vkf_softmax_params *p = e->params;
     const double sink = vkf__sink(e, masks, row / p->q_len % p->heads);
-    double peak = fmax(sink, -INFINITY), sum = 0;
+    double peak = fmax(sink, -INFINITY);
     for (uint64_t col = 0; col < p->k_len; col++)
         peak = fmax(peak, score_of(e, masks, row, col)); // fmax passes over NaN
-    sum = weight_of(sink, peak);
+    double sum = weight_of(sink, peak);
     for (uint64_t col = 0; col < p->k_len; col++)
         sum += weight_of(score_of(e, masks, row, col), peak);
     for (uint64_t col = 0; col < p->k_len; col++) {

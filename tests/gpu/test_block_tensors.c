@@ -51,7 +51,7 @@ static void assert_last_panel(const vkf_tensor *tensor, const uint8_t *blocks)
     const size_t size = blocks_bytes(tensor->dtype, VKF_BLOCK_PANEL, k), at = blocks_bytes(tensor->dtype, first, k);
     uint8_t *panel = malloc(size), *expected = malloc(size);
     assert_true(panel && expected);
-    vkf__blocks_to_panel(tensor->dtype, blocks + at, n - first, k, expected);
+    vkf__blocks_to_panels(tensor->dtype, blocks + at, n - first, k, expected);
     assert_int_equal(vkf_buffer_read(tensor->buffer, at, panel, size), VKF_OK);
     assert_memory_equal(panel, expected, size);
     free(panel);

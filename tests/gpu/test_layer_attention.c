@@ -285,7 +285,7 @@ static void test_attention_causal_and_window(void **state)
     static const uint32_t lengths[][2] = {{7, 7}, {5, 11}, {9, 4}};
     static const uint32_t windows[] = {0, 1, 3};
     for (size_t i = 0; i < COUNT_OF(lengths); i++)
-        for (int causal = VKF_CAUSAL_TOP_LEFT; causal < VKF_CAUSAL_COUNT; causal++)
+        for (int causal = 0; causal < VKF_CAUSAL_COUNT; causal++)
             for (size_t w = 0; w < COUNT_OF(windows); w++)
                 check(ops, &(attention_case){"causal", 8, 2, .max = {2, lengths[i][0], lengths[i][1]}, .per_head = true,
                                              .mask = {.causal = (vkf_causal)causal, .window = windows[w]}});

@@ -50,9 +50,9 @@ static uint8_t *guarded_panels(const vkf_tensor *tensor, const uint8_t *blocks, 
     assert_non_null(bytes);
     memset(bytes, 0xff, size_bytes);
     for (uint32_t first = 0; first < n; first += VKF_BLOCK_PANEL)
-        vkf__blocks_to_panel(tensor->dtype, blocks + first * row_bytes,
-                             n - first < VKF_BLOCK_PANEL ? n - first : VKF_BLOCK_PANEL, k,
-                             bytes + tensor->offset_bytes + first * row_bytes);
+        vkf__blocks_to_panels(tensor->dtype, blocks + first * row_bytes,
+                              n - first < VKF_BLOCK_PANEL ? n - first : VKF_BLOCK_PANEL, k,
+                              bytes + tensor->offset_bytes + first * row_bytes);
     return bytes;
 }
 

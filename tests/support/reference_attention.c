@@ -180,7 +180,7 @@ static vkf_ref_softmax_desc softmax_of(const attention *work)
         .mask_row = desc->k_len,
         .key_mask_kind = desc->mask.key_kind,
         .key_mask = desc->key_mask_values,
-        .causal = desc->mask.causal != VKF_CAUSAL_NONE || desc->mask.window_right > 0,
+        .causal = desc->mask.causal != VKF_CAUSAL_NONE || desc->mask.window > 0 || desc->mask.window_right > 0,
         .causal_offset = bottom_right ? (int32_t)((int64_t)desc->k_len - desc->q_len) : 0,
         .window = desc->mask.window,
         .right = desc->mask.window_right,

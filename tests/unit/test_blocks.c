@@ -189,14 +189,14 @@ static void test_panel_has_every_row(void **state)
     vkf__blocks_from_f32(type->dtype, values, BLOCKS, blocks);
     vkf__blocks_to_f32(type->dtype, blocks, BLOCKS, back);
     memset(panel, 0xff, sizeof panel);
-    vkf__blocks_to_panel(type->dtype, blocks, ROWS, K, panel);
+    vkf__blocks_to_panels(type->dtype, blocks, ROWS, K, panel);
     for (uint32_t c = 0; c < VKF_BLOCK_PANEL; c++) {
         for (uint32_t k = 0; k < K; k++)
             assert_true(panel_value(type, panel, c, k) == (c < ROWS ? back[c * K + k] : 0));
     }
     uint8_t again[sizeof blocks];
     memset(again, 0xff, sizeof again);
-    vkf__blocks_from_panel(type->dtype, panel, ROWS, K, again);
+    vkf__blocks_from_panels(type->dtype, panel, ROWS, K, again);
     assert_memory_equal(again, blocks, BLOCKS * vkf_dtype_block_bytes(type->dtype));
 }
 

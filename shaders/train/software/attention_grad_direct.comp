@@ -278,7 +278,7 @@ void draw(work w, uint first)
     kept = 0;
     [[unroll]] for (uint i = 0; i < draws; ++i) {
         uint row = OWNS_KEYS ? first + i : own_row(w), quad = OWNS_KEYS ? own_row(w) / 4 : first / 4 + i;
-        uint number = (w.b * p.heads + w.kv_head * group + row % group) * p.q_len + row / group;
+        uint number = (w.b * p.heads + head_of(w, row)) * p.q_len + row / group;
         bvec4 keeps = dropout_keeps(uvec4(quad, number, p.stream, p.step), uvec2(p.seed_low, p.seed_high), p.threshold);
         uint bits = uint(keeps.x) | uint(keeps.y) << 1 | uint(keeps.z) << 2 | uint(keeps.w) << 3;
         if (OWNS_KEYS)

@@ -50,6 +50,12 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
     return session->group_begin[group] < session->group_begin[group + 1];
 }
 
+// The hidden states of a part come and go by callbacks, between which the host waits.
+static vkf_status check_whole(const vkf_session *session, const char *function)
+{
+    return session->model->part.count == 0 ? VKF_OK : fail_argument(session, function, "the model is only a part");
+}
+
 // A vkf__step_fn, whose `user` is the semaphores; NULL: the step is only prepared.
 static vkf_status launch_step(vkf_session *session, const vkf_prefill_args *args, const void *user)
 {
@@ -59,6 +65,7 @@ static vkf_status launch_step(vkf_session *session, const vkf_prefill_args *args
 static vkf_status step(vkf_session *session, const vkf_step_args *args, const char *function,
                        const vkf__submit_semaphores *semaphores)
 {
+    VKF_RETURN_IF_ERROR(check_whole(session, function));
     if (!has_group(session, VKF_STAGES_STEP))
         return fail_argument(session, function,
                              "the session runs no steps: the model is no DECODER, or max_target_len is 1");
@@ -105,6 +112,7 @@ vkf_status vkf_session_submit_prefill_sized(vkf_session *session, const vkf_pref
     VKF_TAKE_SIZED(&session->context->host, function, vkf_prefill_args, args, args_bytes);
     VKF_TAKE_SIZED(&session->context->host, function, vkf_session_submit_desc, desc, desc_bytes);
     VKF_RETURN_IF_ERROR(take(session, function, desc, &taken, &semaphores));
+    VKF_RETURN_IF_ERROR(check_whole(session, function));
     VKF_RETURN_IF_ERROR(vkf__session_check_prefill(session, args, function));
     if (args->out_logits || args->out_all_logits)
         return fail_argument(session, function,
@@ -119,6 +127,7 @@ static vkf_status record(vkf_session *session, vkf__stage_group group, VkCommand
     if (!session)
         return vkf__null_argument(function);
     VKF_RETURN_IF_ERROR(vkf__session_enter(session, function));
+    VKF_RETURN_IF_ERROR(check_whole(session, function));
     if (command_buffer == VK_NULL_HANDLE)
         return fail_argument(session, function, "the command buffer is null");
     if (session->desc.attention_weights)

@@ -94,7 +94,8 @@ vkf_status vkf_model_get_metadata(const vkf_model *model, const char *key, size_
     const vkf__host *host = &model->context->host;
     const json_t *value = vkf__model_metadata_find(&model->metadata, key);
     if (!value)
-        return vkf__null_argument(__func__);
+        return vkf__fail(NULL, VKF_ERROR_INVALID_ARGUMENT, "%s: the model's files have no key \"%.100s\"", __func__,
+                         key);
     if (json_is_string(value))
         return vkf__give_text(host, __func__, json_string_value(value), json_string_length(value), inout_bytes,
                               out_text);

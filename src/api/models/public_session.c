@@ -392,6 +392,10 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
                                             : "the session only generates; create it with max_logit_rows above 0");
     if (args->target_len == 0)
         return fail_argument(session, function, "target_len is 0");
+    if (args->batch != 0 && args->batch != session->sizes.batch)
+        return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: batch is %u, and vkf_session_encode() had %u rows", function, args->batch,
+                         session->sizes.batch);
     if (args->out_logits && !seq2seq(session))
         return fail_argument(session, function, "this model has no logits");
     if (args->target_len > desc->max_target_len || (args->out_logits && args->target_len > desc->max_logit_rows))

@@ -1,6 +1,7 @@
 // The public functions of trainers: they check what callers give.
 #include <math.h>
 
+#include "base/float_or.h"
 #include "base/sized.h"
 #include "training/trainer.h"
 
@@ -10,10 +11,10 @@ static vkf_trainer_desc completed(const vkf_trainer_desc *desc)
     vkf_trainer_desc full = *desc;
     full.ignored_label = desc->ignored_label == 0 ? -100 : desc->ignored_label;
     full.contrastive_scale = desc->contrastive_scale == 0.0f ? 20.0f : desc->contrastive_scale;
-    full.beta1 = desc->beta1 == 0.0 ? 0.9 : desc->beta1;
-    full.beta2 = desc->beta2 == 0.0 ? 0.999 : desc->beta2;
-    full.eps = desc->eps == 0.0 ? 1e-8 : desc->eps;
-    full.lora_alpha = desc->lora_alpha == 0.0f ? 2.0f * (float)desc->lora_rank : desc->lora_alpha;
+    full.beta1 = vkf__double_or(desc->beta1, 0.9);
+    full.beta2 = vkf__double_or(desc->beta2, 0.999);
+    full.eps = vkf__double_or(desc->eps, 1e-8);
+    full.lora_alpha = vkf__float_or(desc->lora_alpha, 2.0f * (float)desc->lora_rank);
     return full;
 }
 
@@ -141,12 +142,14 @@ void vkf_trainer_destroy(vkf_trainer **trainer)
 vkf_status vkf_trainer_step_sized(vkf_trainer *trainer, const vkf_train_batch *batches, size_t batch_bytes,
                                   uint32_t batch_count, vkf_train_result *out_result, size_t result_bytes)
 {
-    if (!trainer || !batches || batch_count == 0 || !out_result)
+    if (!trainer || !batches || !out_result)
         return vkf__null_argument(__func__);
     vkf_status status = vkf__context_enter(trainer->context, "vkf_trainer_step");
     if (status != VKF_OK)
         return status;
     const vkf__host *host = &trainer->context->host;
+    if (batch_count == 0)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_trainer_step: batch_count is 0");
     vkf_train_batch *full = NULL;
     vkf_train_result result;
     VKF_RETURN_IF_ERROR(vkf__check_sized(host, "vkf_trainer_step", result_bytes));

@@ -165,7 +165,7 @@ static vkf_status write_blocks(const plan *p, size_t index, vkf__new_file *file)
     size_t row_bytes = (size_t)p->tensors[index].shape[1];
     float *values = NULL;
     uint8_t *blocks = NULL;
-    uint32_t most = vkf__block_rows_at_once(slot);
+    uint32_t most = vkf__block_rows_at_once(slot->shape[0], slot->shape[1]);
     VKF_ALLOC(p->host, values, (size_t)most * slot->shape[1]);
     VKF_ALLOC(p->host, blocks, most * row_bytes);
     for (uint32_t row = 0; row < slot->shape[0]; row += most) {

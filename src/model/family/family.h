@@ -149,12 +149,12 @@ struct vkf__family {
 // The entry of the family's list for a configuration's head; NULL where it has none.
 const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf_model_config *config);
 
-// Makes a configuration of config.json alone; other files of the directory are not read. Statuses: FORMAT (names file,
-// key and reason), UNSUPPORTED.
 // Reads layer_norm_eps. What a file says is meant: its 0 is VKF_ZERO. Statuses: those of vkf__json_f32().
 VKF_MUST_CHECK vkf_status vkf__read_eps(const vkf__host *host, const char *path, const json_t *root, const char *key,
                                         vkf_model_config *config);
 
+// Makes a configuration of config.json alone; other files of the directory are not read. Statuses: FORMAT (names file,
+// key and reason), UNSUPPORTED.
 VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root,
                                              const vkf__family *family, vkf_model_config *out_config);
 // Turns a DECODER that has a head or makes embeddings into an ENCODER with causal layers: it reads whole texts and

@@ -8,8 +8,6 @@
 #include "kernel/context.h"
 #include "model/load/weight_upload.h"
 
-// Elements that are converted at once, in whole panels.
-#define CHUNK_ELEMENTS (1u << 20)
 #define COLUMN_ELEMENTS 1024 // elements of a column that are read at once
 
 bool vkf__fits_blocks(const vkf__weight_slot *slot)
@@ -19,11 +17,6 @@ bool vkf__fits_blocks(const vkf__weight_slot *slot)
            slot->shape[1] % VKF_BLOCK == 0;
 }
 
-static uint64_t row_bytes(vkf_dtype dtype, uint32_t cols)
-{
-    return cols / VKF_BLOCK * vkf_dtype_block_bytes(dtype);
-}
-
 bool vkf__stored_in_blocks(const vkf__weight_slot *slot, const vkf__stored_tensor *stored, vkf_dtype *out_dtype)
 {
     static const vkf_dtype dtypes[] = {VKF_DTYPE_Q8, VKF_DTYPE_Q4};
@@ -31,7 +24,7 @@ bool vkf__stored_in_blocks(const vkf__weight_slot *slot, const vkf__stored_tenso
     if (!vkf__fits_blocks(slot) || stored->type != VKF_STORED_U8 || stored->rank != 2 || stored->shape[0] != rows)
         return false;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        if (stored->shape[1] == row_bytes(dtypes[i], slot->shape[1])) {
+        if (stored->shape[1] == vkf__block_row_bytes(dtypes[i], slot->shape[1])) {
             *out_dtype = dtypes[i];
             return true;
         }
@@ -80,7 +73,7 @@ static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t coun
 static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, uint8_t *out_blocks)
 {
     size_t block_bytes = vkf_dtype_block_bytes(source->dtype);
-    uint64_t bytes = row_bytes(source->dtype, source->slot->shape[1]);
+    uint64_t bytes = vkf__block_row_bytes(source->dtype, source->slot->shape[1]);
     VKF_RETURN_IF_ERROR(vkf__stored_read(source->stored, stored_row * bytes, count * bytes, out_blocks));
     for (uint64_t at = 0; at < count * bytes; at += block_bytes) {
         uint16_t scale = (uint16_t)(out_blocks[at] | out_blocks[at + 1] << 8);
@@ -135,8 +128,8 @@ vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, 
         uint64_t stored_row = vkf__stored_row(slot, first + i);
         run = run_of(slot, first + i, count - i);
         if (stored)
-            VKF_RETURN_IF_ERROR(
-                copy_rows(source, stored_row, run, out_blocks + i * row_bytes(source->dtype, slot->shape[1])));
+            VKF_RETURN_IF_ERROR(copy_rows(source, stored_row, run,
+                                          out_blocks + i * vkf__block_row_bytes(source->dtype, slot->shape[1])));
         else if (slot->transposed)
             VKF_RETURN_IF_ERROR(read_columns(source, stored_row, run, values + i * cols));
         else
@@ -147,35 +140,25 @@ vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, 
     return VKF_OK;
 }
 
-uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot)
-{
-    uint32_t panels = CHUNK_ELEMENTS / VKF_BLOCK_PANEL / slot->shape[1];
-    uint32_t rows = (panels > 0 ? panels : 1) * VKF_BLOCK_PANEL;
-    return slot->shape[0] < rows ? slot->shape[0] : rows;
-}
-
 vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to)
 {
     vkf_status status = VKF_OK, ended = VKF_OK;
     const vkf__host *host = source->host;
     uint32_t rows = source->slot->shape[0], cols = source->slot->shape[1];
-    uint32_t most = vkf__block_rows_at_once(source->slot);
-    uint64_t bytes = row_bytes(source->dtype, cols), panel_bytes = VKF_BLOCK_PANEL * bytes;
+    uint32_t most = vkf__block_rows_at_once(rows, cols);
+    uint64_t bytes = vkf__block_row_bytes(source->dtype, cols), panel_bytes = VKF_BLOCK_PANEL * bytes;
     float *values = NULL;
     uint8_t *blocks = NULL, *chunk = NULL;
     vkf__transfer_flow flow = {.transfer = to->buffer->transfer};
     VKF_ALLOC(host, values, (size_t)most * cols);
     VKF_ALLOC(host, blocks, most * bytes);
-    VKF_ALLOC(host, chunk, (most + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL * panel_bytes);
+    VKF_ALLOC(host, chunk, vkf__panels_of(most) * panel_bytes);
     for (uint32_t first = 0; first < rows; first += most) {
-        uint32_t count = rows - first < most ? rows - first : most, used = 0;
+        uint32_t count = rows - first < most ? rows - first : most;
         VKF_TRY(vkf__rows_to_blocks(source, first, count, values, blocks));
-        for (uint32_t row = 0; row < count; row += VKF_BLOCK_PANEL, used++)
-            vkf__blocks_to_panel(source->dtype, blocks + row * bytes,
-                                 count - row < VKF_BLOCK_PANEL ? count - row : VKF_BLOCK_PANEL, cols,
-                                 chunk + used * panel_bytes);
+        vkf__blocks_to_panels(source->dtype, blocks, count, cols, chunk);
         VKF_TRY(vkf__buffer_write_on(&flow, to->buffer, to->offset_bytes + first / VKF_BLOCK_PANEL * panel_bytes, chunk,
-                                     used * panel_bytes));
+                                     vkf__panels_of(count) * panel_bytes));
     }
 fail:
     ended = vkf__transfer_flow_end(&flow);

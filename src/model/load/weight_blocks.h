@@ -35,9 +35,6 @@ typedef struct vkf__block_source {
 VKF_MUST_CHECK vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count,
                                               float *values, uint8_t *out_blocks);
 
-// The number of rows of a slot that are converted at once: all of them, or whole panels.
-uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot);
-
 // Uploads all rows as panels. Statuses: FORMAT, OUT_OF_HOST_MEMORY, FILE, and those of vkf_buffer_write().
 VKF_MUST_CHECK vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to);
 

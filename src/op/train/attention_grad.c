@@ -353,15 +353,7 @@ static vkf_status emit_pass(vkf__work *work, const subject *of, const pass *job)
 static vkf_status copy_row_stats(vkf__work *work, const vkf__attention_args *forward, const vkf__span *from,
                                  const vkf__span *to)
 {
-    const vkf__copy_args copy = {
-        .label = "row_stats",
-        .x = *from,
-        .out = *to,
-        .outer = 1,
-        .rows = 1,
-        .cols = 2 * count_queries(forward),
-        .alpha = 1.0f,
-    };
+    const vkf__copy_args copy = vkf__copy_all("row_stats", *from, *to, 2 * count_queries(forward));
     return vkf__emit_copy(work, &copy);
 }
 

@@ -40,7 +40,7 @@ typedef struct vkf__attention_grad_args {
     // Optional, each of its own: the gradients of q, k and v, shaped like these. They overlap no operand.
     vkf__heads_span dq, dk, dv;
     // Optional, f32, with a batch_stride of 0: what a bias gets that is added to the scores of every batch entry, as an
-    // additive mask is. Rows are queries, of mask_cols keys.
+    // additive mask is. Rows are queries, of masks.cols keys.
     vkf__heads_span dbias;
     vkf__span dsinks; // optional, (heads) f32: the gradient of forward.masks.sinks
     // (2, batch, kv_heads, q_len, heads / kv_heads) f32: the highest score of each row, the maximum, then one over the

@@ -6,19 +6,14 @@
 bool vkf_run_draw_encoder(const run_options *options, vkf_embedder *embedder, const vkf_text_line *line,
                           const vkf_text_line *pair, const vkf_encode_options *cut)
 {
-    vkf_tokenizer *tokenizer = NULL;
+    const vkf_tokenizer *tokenizer = vkf_embedder_get_tokenizer(embedder);
     vkf_encoding tokens = {0};
     vkf_model_config config;
     bool drawn = false;
     vkf_embedder_get_config(embedder, &config);
-    if (config.lower_case) {
-        vkf_print_error("--attention: the model's do_lower_case is followed by vkformer embed alone");
-        return false;
-    }
-    vkf_status status = vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = options->model_directory}, &tokenizer);
-    if (status == VKF_OK)
-        status = vkf_tokenizer_encode(tokenizer, &(vkf_text){line->text, line->size_bytes},
-                                      pair->text ? &(vkf_text){pair->text, pair->size_bytes} : NULL, cut, &tokens);
+    const vkf_status status =
+        vkf_tokenizer_encode(tokenizer, &(vkf_text){line->text, line->size_bytes},
+                             pair->text ? &(vkf_text){pair->text, pair->size_bytes} : NULL, cut, &tokens);
     if (status != VKF_OK) {
         vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
     } else if (tokens.count == 0) {
@@ -36,7 +31,6 @@ bool vkf_run_draw_encoder(const run_options *options, vkf_embedder *embedder, co
         drawn = vkf_run_draw_attention(&picture);
     }
     vkf_encoding_free(&tokens);
-    vkf_tokenizer_destroy(&tokenizer);
     return drawn;
 }
 

@@ -352,7 +352,7 @@ static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf
 static bool draw_first(generation *g)
 {
     const vkf_encode_options options = {.truncation = VKF_TRUNCATION_NONE};
-    vkf_tokenizer *tokenizer = NULL;
+    const vkf_tokenizer *tokenizer = vkf_generator_get_tokenizer(g->generator);
     vkf_encoding prompt = {0};
     bool drawn = false;
     if (!g->options->attention.path || g->lines[0].number != 1)
@@ -361,16 +361,13 @@ static bool draw_first(generation *g)
         vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", g->source.unit);
         return true; // the refusal is remembered elsewhere
     }
-    vkf_status status = vkf_tokenizer_load(&(vkf_tokenizer_desc){.path = g->options->model_directory}, &tokenizer);
-    if (status == VKF_OK)
-        status = vkf_tokenizer_encode(tokenizer, &(vkf_text){g->lines[0].text, g->lines[0].size_bytes}, NULL, &options,
-                                      &prompt);
+    const vkf_status status =
+        vkf_tokenizer_encode(tokenizer, &(vkf_text){g->lines[0].text, g->lines[0].size_bytes}, NULL, &options, &prompt);
     if (status != VKF_OK)
         vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
     else
         drawn = draw_tokens(g, tokenizer, &prompt);
     vkf_encoding_free(&prompt);
-    vkf_tokenizer_destroy(&tokenizer);
     return drawn;
 }
 

@@ -97,7 +97,7 @@ static vkf_status write_panel(vkf_bench_data *data, const vkf_tensor *weight, ui
     for (size_t i = 0; i < count; i++)
         values[i] = next_value(&data->random, sqrtf(3.0f / (float)k));
     vkf__blocks_from_f32(weight->dtype, values, count / VKF_BLOCK, blocks);
-    vkf__blocks_to_panel(weight->dtype, blocks, rows, k, panel);
+    vkf__blocks_to_panels(weight->dtype, blocks, rows, k, panel);
     return vkf_buffer_write(weight->buffer, (uint64_t)(first / VKF_BLOCK_PANEL) * panel_bytes, panel, panel_bytes);
 }
 
