@@ -78,6 +78,22 @@ static void test_rows_of_blocks_come_back_as_written(void **state)
     }
 }
 
+static void test_blocks_of_no_rows(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const uint32_t shapes[][2] = {{0, 32}, {5, 0}};
+    uint8_t none = 7;
+    for (size_t i = 0; i < 2; i++) {
+        vkf_tensor tensor = {0};
+        vkf_test_assert_ok(ops, vkf_tensor_create(ops->gpu.context, VKF_DTYPE_Q4, 2, shapes[i], NULL, &tensor),
+                           "create");
+        vkf_test_assert_ok(ops, vkf_tensor_write(&tensor, &none, 0), "write");
+        vkf_test_assert_ok(ops, vkf_tensor_read(&tensor, &none, 0), "read");
+        assert_int_equal(none, 7);
+        vkf_tensor_destroy(&tensor);
+    }
+}
+
 // a holds what blocks of signed bytes hold, because kernels may round it to these: whole numbers, the first of 32 being
 // the largest there is.
 static vkf_test_operand *make_a(vkf_test_ops *ops, uint32_t m, uint32_t k)
@@ -208,9 +224,8 @@ static void test_transfers_of_other_sizes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_rows_of_blocks_come_back_as_written),
-        VKF_OPS_TEST(test_weights_are_rounded_and_multiplied_by),
-        VKF_OPS_TEST(test_what_makes_no_blocks_is_refused),
+        VKF_OPS_TEST(test_rows_of_blocks_come_back_as_written),   VKF_OPS_TEST(test_blocks_of_no_rows),
+        VKF_OPS_TEST(test_weights_are_rounded_and_multiplied_by), VKF_OPS_TEST(test_what_makes_no_blocks_is_refused),
         VKF_OPS_TEST(test_transfers_of_other_sizes_are_refused),
     };
     return cmocka_run_group_tests_name("block_tensors", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

@@ -35,6 +35,19 @@ static void test_tensors_without_elements_are_made_and_read(void **state)
     vkf_tensor_destroy(&tensor);
 }
 
+// Wherever in another tensor it begins.
+static void test_tensors_without_elements_overlap_nothing(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(4, 3));
+    const vkf_tensor rest = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(4, 3))->tensor;
+    vkf_tensor inputs[] = {out->tensor, rest};
+    inputs[0].shape[0] = 0;
+    inputs[0].offset_bytes += 3 * sizeof(float);
+    const vkf_concat_desc desc = {.inputs = inputs, .input_count = 2, .out = out->tensor};
+    vkf_test_assert_ok(ops, vkf_concat(ops->gpu.context, &desc), "vkf_concat");
+}
+
 // With a size of 0 in each place that leaves the output empty.
 static void test_empty_products(void **state)
 {
@@ -303,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_tensors_without_elements_are_made_and_read),
+        VKF_OPS_TEST(test_tensors_without_elements_overlap_nothing),
         VKF_OPS_TEST(test_empty_products),
         VKF_OPS_TEST(test_empty_results),
         VKF_OPS_TEST(test_attention_of_nothing),

@@ -248,7 +248,34 @@ static void test_scatter_of_what_is_no_number(void **state)
     }
 }
 
-#define TESTS VKF_OPS_TEST(test_concat_along_each_dimension), VKF_OPS_TEST(test_gather), VKF_OPS_TEST(test_scatter)
+// One of them stays, and not the bits of both.
+static void test_scatter_of_many_to_one_place(void **state)
+{
+    enum { COUNT = 3001 };
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    float *values = vkf_test_floats(COUNT);
+    int32_t places[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        values[i] = i % 2 ? 1 : -2;
+        places[i] = i % 3;
+    }
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F16, SHAPE(3));
+    const vkf_scatter_desc desc = {.x = vkf_test_constant(ops, VKF_DTYPE_F16, 0, SHAPE(3))->tensor,
+                                   .index = vkf_test_ids(ops, places, SHAPE(COUNT))->tensor,
+                                   .source = vkf_test_values(ops, VKF_DTYPE_F16, values, SHAPE(COUNT))->tensor,
+                                   .out = out->tensor};
+    for (int turn = 0; turn < 20; turn++) {
+        vkf_test_assert_ok(ops, vkf_scatter(ops->gpu.context, &desc), "vkf_scatter");
+        vkf_test_download(ops, out);
+        for (int i = 0; i < 3; i++)
+            assert_true(out->values[i] == 1 || out->values[i] == -2);
+    }
+    free(values);
+}
+
+#define TESTS                                                                                              \
+    VKF_OPS_TEST(test_concat_along_each_dimension), VKF_OPS_TEST(test_gather), VKF_OPS_TEST(test_scatter), \
+        VKF_OPS_TEST(test_scatter_of_many_to_one_place)
 
 int main(void)
 {

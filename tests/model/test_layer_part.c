@@ -1,8 +1,11 @@
 // Parts of a model, one behind the other in one process: their logits are those of the whole model, bit for bit, and
 // each allocates what its plan says.
+#include "model/session/session_run.h"
+
 #include <string.h>
 
-#include "model/session/session_run.h"
+#include <vkformer/vulkan.h>
+
 #include "support/fixture.h"
 #include "support/pretrained.h"
 
@@ -425,6 +428,25 @@ static void test_submitted_generations_that_are_refused(void **state)
     }
 }
 
+// The host passes hidden states on between two parts, so that nothing of one is submitted without waiting.
+static void test_parts_are_not_submitted(void **state)
+{
+    static wire empty;
+    const vkf_layer_part part = {.first = 1, .count = 1, .link = {take, give, share, &empty}};
+    vkf_session *session = open_part(vkf_test_gpu_of(state), "llama", &part);
+    const int32_t id = 7;
+    const vkf_step_args step = {.batch = 1, .ids = &id};
+    const uint32_t count = 1;
+    const vkf_prefill_args prompt = {.batch = 1, .ids = &id, .counts = &count};
+    const vkf_session_submit_desc none = {0};
+    assert_int_equal(vkf_session_submit_step(session, &step, &none), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_session_prepare_step(session, &step), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_session_submit_prefill(session, &prompt, &none), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_session_record_step(session, VK_NULL_HANDLE), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(vkf_last_error(VKF_ERROR_INVALID_ARGUMENT), "a part"));
+    vkf_session_destroy(&session);
+}
+
 static void test_a_link_that_fails_ends_the_run(void **state)
 {
     static wire empty;
@@ -494,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_submitted_generations_have_the_same_tokens),
         cmocka_unit_test(test_prompts_that_are_submitted_are_not_waited_for),
         cmocka_unit_test(test_submitted_generations_that_are_refused),
+        cmocka_unit_test(test_parts_are_not_submitted),
         cmocka_unit_test(test_a_link_that_fails_ends_the_run),
         cmocka_unit_test(test_the_last_part_shares_before_it_takes_again),
     };

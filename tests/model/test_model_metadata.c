@@ -72,6 +72,7 @@ static void test_metadata_of_a_model_on_the_device(void **state)
     assert_metadata(model, "architectures", "[\"LlamaForCausalLM\"]");
     assert_metadata(model, "format", "pt");
     assert_int_equal(vkf_model_get_metadata(model, "no such key", &bytes, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(vkf_last_error(VKF_ERROR_INVALID_ARGUMENT), "no such key"));
     bytes = sizeof "llama" - 1;
     assert_int_equal(vkf_model_get_metadata(model, "model_type", &bytes, text), VKF_ERROR_TOO_LARGE);
     assert_string_equal(text, "before");

@@ -250,6 +250,9 @@ static void test_decode_with_wrong_arguments(void **state)
     ids[7] = VOCAB;
     vkf_test_expect(rig.gpu, vkf_session_decode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT,
                     "token id 19 at place 7");
+    args.batch = BATCH - 1;
+    vkf_test_expect(rig.gpu, vkf_session_decode(rig.session, &args), VKF_ERROR_INVALID_ARGUMENT,
+                    "batch is 2, and vkf_session_encode() had 3 rows");
     assert_status(decode(rig.session, 0, logits), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(decode(rig.session, TARGET + 1, NULL), VKF_ERROR_TOO_LARGE);
     assert_true(logits[0] == 42);
