@@ -119,6 +119,7 @@ typedef enum vkf_causal {
     VKF_CAUSAL_NONE = 0,
     VKF_CAUSAL_TOP_LEFT,     // query i sees keys 0..i
     VKF_CAUSAL_BOTTOM_RIGHT, // query i sees keys 0..i + (S - L)
+    VKF_CAUSAL_LENGTHS,      // query i of b sees keys 0..i + (lengths[b] - L), with key_mask_kind LENGTHS
     VKF_CAUSAL_COUNT
 } vkf_causal;
 
@@ -131,7 +132,7 @@ typedef enum vkf_fully_masked {
 } vkf_fully_masked;
 
 // out = softmax(masks(cap(scale * x))) over the last dimension, or its logarithm. out may be x itself. vkf_sdpa_desc
-// says what slopes, sinks, soft_cap and window_right are.
+// says what slopes, sinks, soft_cap, window_right and first_position are.
 typedef struct vkf_softmax_desc {
     vkf_tensor x;   // (B, H, L, S); lower ranks are read as if leading dimensions were 1
     vkf_tensor out; // the same shape and type
@@ -148,6 +149,7 @@ typedef struct vkf_softmax_desc {
     float soft_cap;        // 0: none
     vkf_tensor slopes;     // optional, (H) f32
     vkf_tensor sinks;      // optional, (H) f32
+    uint32_t first_position;
 } vkf_softmax_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
 
@@ -175,11 +177,13 @@ typedef struct vkf_sdpa_desc {
     uint32_t window; // as in vkf_softmax_desc
     vkf_fully_masked fully_masked;
     // Keys after its own position that a query sees, too, where `causal` or `window` would end there; without these, of
-    // all keys no later ones. 0: none. The own position is i, and i + (S - L) with BOTTOM_RIGHT.
+    // all keys no later ones. 0: none. The own position is the last key that `causal` says, and i with NONE.
     uint32_t window_right;
     float soft_cap;    // cap(s) = soft_cap * tanh(s / soft_cap) (Gemma 2); 0: cap(s) = s
     vkf_tensor slopes; // optional, (H) f32
     vkf_tensor sinks;  // optional, (H) f32
+    // How many keys lie before the first query, whose own position this is then with NONE and TOP_LEFT. 0 with others.
+    uint32_t first_position;
 } vkf_sdpa_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
 

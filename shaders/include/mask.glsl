@@ -41,8 +41,11 @@ mask_view view_mask(uint b, uint h, uint l)
     view.key_count = 0x7fffffff;
     if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
         view.key_count = key_mask_load_i32(view.key_mask);
-    view.position = int(l) + p.causal_offset;
-    view.origin = int(l) + p.distance_offset;
+    int own = int(l);
+    if (CAUSAL == VKF_SHADER_CAUSAL_LENGTHS && KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
+        own += view.key_count;
+    view.position = own + p.causal_offset;
+    view.origin = own + p.distance_offset;
     view.slope = 1.0;
     if (SLOPED)
         view.slope = texelFetch(slopes_texels, int(slopes_offset + h)).x;

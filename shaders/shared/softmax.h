@@ -18,8 +18,8 @@
 
 #define VKF_SOFTMAX_SPEC_MASK_KIND 1
 #define VKF_SOFTMAX_SPEC_KEY_MASK_KIND 2
-#define VKF_SOFTMAX_SPEC_CAUSAL 3 // 1: key s is visible to query l when s <= l + causal_offset
-#define VKF_SOFTMAX_SPEC_WINDOW 4 // 1: and when s + window > l + causal_offset
+#define VKF_SOFTMAX_SPEC_CAUSAL 3 // VKF_SHADER_CAUSAL_*; not 0: key s is visible to a query that stands at s or later
+#define VKF_SOFTMAX_SPEC_WINDOW 4 // 1: and where it stands before s + window
 #define VKF_SOFTMAX_SPEC_FULLY_MASKED 5
 #define VKF_SOFTMAX_SPEC_SCORE_FORM 6 // VKF_SHADER_SCORE_*
 #define VKF_SOFTMAX_SPEC_LOGARITHM 7

@@ -35,6 +35,10 @@ typedef float vkf_f32;
 #define VKF_SHADER_MASK_LENGTHS 4
 
 // Bits of the constant that says what else becomes of scores: vkf_sdpa_desc has them as soft_cap, slopes and sinks.
+// Of a causal mask and a window: where a query stands. The key count is that of VKF_SHADER_MASK_LENGTHS.
+#define VKF_SHADER_CAUSAL_FIRST 1   // at l + causal_offset
+#define VKF_SHADER_CAUSAL_LENGTHS 2 // at the key count + l + causal_offset
+
 #define VKF_SHADER_SCORE_CAPPED 1
 #define VKF_SHADER_SCORE_SLOPED 2
 #define VKF_SHADER_SCORE_SUNK 4

@@ -133,6 +133,14 @@ vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *v
                      name);
 }
 
+vkf_status vkf__check_causal(const vkf__checker *check, vkf_causal causal, vkf_mask_kind key_kind)
+{
+    if (causal != VKF_CAUSAL_LENGTHS || key_kind == VKF_MASK_LENGTHS)
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: causal LENGTHS, and key_mask_kind is another",
+                     check->function);
+}
+
 vkf_status vkf__check_soft_cap(const vkf__checker *check, float soft_cap)
 {
     if (soft_cap >= 0 && isfinite(soft_cap))

@@ -42,6 +42,8 @@ VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const v
 VKF_MUST_CHECK vkf_status vkf__check_head_values(const vkf__checker *check, const vkf_tensor *values, const char *name,
                                                  uint32_t heads);
 
+// Lengths by which queries are placed are there.
+VKF_MUST_CHECK vkf_status vkf__check_causal(const vkf__checker *check, vkf_causal causal, vkf_mask_kind key_kind);
 // What vkf_softmax_desc says of one.
 VKF_MUST_CHECK vkf_status vkf__check_soft_cap(const vkf__checker *check, float soft_cap);
 // A tensor of f32 or f16, in rows.

@@ -29,6 +29,7 @@ vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_m
 {
     VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_attention_mask", mask));
     VKF_RETURN_IF_ERROR(vkf__check_soft_cap(check, mask->soft_cap));
+    VKF_RETURN_IF_ERROR(vkf__check_causal(check, mask->causal, mask->key_kind));
     bool kinds = mask->kind < VKF_MASK_LENGTHS && mask->key_kind < VKF_MASK_KIND_COUNT;
     if (kinds && mask->causal < VKF_CAUSAL_COUNT)
         return VKF_OK;

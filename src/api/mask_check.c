@@ -72,9 +72,8 @@ static vkf_status check_values(const vkf__checker *check, const vkf_tensor *valu
 vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *members, const vkf__mask_target *target,
                             float default_scale, vkf__masks *out)
 {
-    const int64_t last = (int64_t)target->k_len - target->q_len;
-    const vkf__own_positions own = {members->causal == VKF_CAUSAL_BOTTOM_RIGHT ? last : 0, target->q_len,
-                                    target->k_len};
+    const vkf__own_positions own =
+        vkf__own_positions_of(members->causal, members->first_position, target->q_len, target->k_len);
     *out = (vkf__masks){
         .kind = members->kind,
         .key_kind = members->key_kind,
@@ -86,6 +85,13 @@ vkf_status vkf__check_masks(const vkf__checker *check, const vkf__mask_members *
     if (members->causal >= VKF_CAUSAL_COUNT || members->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
                          check->function);
+    VKF_RETURN_IF_ERROR(vkf__check_causal(check, members->causal, members->key_kind));
+    if (members->first_position > 0 &&
+        (members->causal > VKF_CAUSAL_TOP_LEFT || (uint64_t)members->first_position + target->q_len > INT32_MAX))
+        return vkf__fail(
+            check->host, VKF_ERROR_INVALID_ARGUMENT,
+            "%s: first_position is %u; it is for causal NONE and TOP_LEFT, and positions are less than 2^31",
+            check->function, members->first_position);
     VKF_RETURN_IF_ERROR(vkf__check_soft_cap(check, members->soft_cap));
     vkf__place_window(&own, members->causal != VKF_CAUSAL_NONE, members->window, members->window_right, out);
     VKF_RETURN_IF_ERROR(check_mask(check, members, target, out));

@@ -19,7 +19,7 @@ typedef struct vkf__mask_members {
     vkf_mask_kind kind, key_kind;
     const vkf_tensor *mask, *key_mask, *slopes, *sinks;
     vkf_causal causal;
-    uint32_t window, window_right;
+    uint32_t window, window_right, first_position;
     float soft_cap, scale;
     vkf_fully_masked fully_masked;
 } vkf__mask_members;
@@ -27,8 +27,8 @@ typedef struct vkf__mask_members {
 #define VKF_MASK_MEMBERS(desc)                                                                                       \
     {                                                                                                                \
         (desc)->mask_kind, (desc)->key_mask_kind, &(desc)->mask, &(desc)->key_mask, &(desc)->slopes, &(desc)->sinks, \
-            (desc)->causal, (desc)->window, (desc)->window_right, (desc)->soft_cap, (desc)->scale,                   \
-            (desc)->fully_masked                                                                                     \
+            (desc)->causal, (desc)->window, (desc)->window_right, (desc)->first_position, (desc)->soft_cap,          \
+            (desc)->scale, (desc)->fully_masked                                                                      \
     }
 
 // Checks them, and says what they make of scores; a scale of 0 becomes `default_scale`.

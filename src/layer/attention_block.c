@@ -46,16 +46,6 @@ bool vkf__spans_join(const vkf__span *q, const vkf__span *k, const vkf__span *v)
     return vkf__span_follows(q, k) && vkf__span_follows(k, v);
 }
 
-static vkf__own_positions own_positions(const vkf__attention_block *block, const vkf__attention_sizes *sizes)
-{
-    const bool last = block->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT;
-    return (vkf__own_positions){
-        .first = last ? (int64_t)sizes->key_len - sizes->query_len : sizes->query_past,
-        .q_len = sizes->query_len,
-        .k_len = sizes->key_len,
-    };
-}
-
 static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                  const vkf__attention_sizes *sizes, const vkf__span *per_head)
 {
@@ -129,7 +119,8 @@ static vkf__masks masks_of(const vkf__attention_block *block, const vkf__attenti
         .scale = scale_of(block),
         .fully_masked = block->fully_masked,
     };
-    const vkf__own_positions own = own_positions(block, sizes);
+    const vkf__own_positions own =
+        vkf__own_positions_of(mask->causal, sizes->query_past, sizes->query_len, sizes->key_len);
     vkf__place_window(&own, mask->causal != VKF_CAUSAL_NONE, mask->window, mask->window_right, &masks);
     return masks;
 }

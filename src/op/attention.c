@@ -227,13 +227,14 @@ vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
     return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
 }
 
-double vkf__visible_keys(uint32_t q_len, uint32_t k_len, int32_t causal_offset, uint32_t window)
+double vkf__visible_keys(uint32_t q_len, uint32_t k_len, uint32_t causal, int32_t causal_offset, uint32_t window)
 {
+    const int64_t first = causal_offset + (causal == VKF_SHADER_CAUSAL_LENGTHS ? (int64_t)k_len : 0);
     double keys = 0;
     for (uint32_t query = 0; query < q_len; query++) {
-        int64_t end = (int64_t)query + causal_offset + 1;
+        int64_t end = query + first + 1;
         end = end < 0 ? 0 : end > k_len ? k_len : end;
-        int64_t begin = window > 0 ? (int64_t)query + causal_offset + 1 - window : 0;
+        int64_t begin = window > 0 ? query + first + 1 - window : 0;
         begin = begin < 0 ? 0 : begin > end ? end : begin;
         keys += (double)(end - begin);
     }
@@ -248,7 +249,8 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double width = dispatched->spec[VKF_ATTENTION_SPEC_HEAD_DIM];
     const double v_width = dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
     const double queries = (double)p->batch * p->heads * p->q_len;
-    const double keys_seen = vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window);
+    const uint32_t causal = dispatched->spec[VKF_ATTENTION_SPEC_CAUSAL];
+    const double keys_seen = vkf__visible_keys(p->q_len, p->k_len, causal, p->causal_offset, p->window);
     const double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
     const bool joins = dispatched->kernel->offers & VKF_FORM_JOINED, in_parts = joins || p->splits > 1;
     const double parts = in_parts ? vkf__stored_bytes(queries * p->splits * (v_width + 2), VKF_DTYPE_F32) : 0;

@@ -50,8 +50,9 @@ vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__atten
 // without any have no weight in the sum.
 uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args);
 
-// The number of keys that a query sees under a causal mask and a window, summed over the queries of one head.
-double vkf__visible_keys(uint32_t q_len, uint32_t k_len, int32_t causal_offset, uint32_t window);
+// The number of keys that a query sees under a causal mask (VKF_SHADER_CAUSAL_*) and a window, summed over the queries
+// of one head. Lengths are not known, and count as k_len.
+double vkf__visible_keys(uint32_t q_len, uint32_t k_len, uint32_t causal, int32_t causal_offset, uint32_t window);
 
 // Emits scores, softmax and context as dispatches of their own. Scores and context are as many products each as query
 // heads share a key head.

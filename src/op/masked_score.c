@@ -28,14 +28,14 @@ static float added(const vkf__execution *e, uint32_t binding, uint32_t kind, uin
 }
 
 // What the mask, or the distance, adds to the score of key s for a query.
-static float added_by_query(const vkf__execution *e, const vkf__score_masks *masks, uint64_t at, uint64_t h, uint64_t l,
-                            uint64_t s)
+static float added_by_query(const vkf__execution *e, const vkf__score_masks *masks, uint64_t at, uint64_t h,
+                            int64_t own, uint64_t s)
 {
-    const float slope = (float)vkf__mask_slope(e, masks, h), own = added(e, masks->binding, masks->kind, at);
-    if (!(masks->form & VKF_SHADER_SCORE_SLOPED) || own == -INFINITY)
-        return own;
-    const int64_t distance = (int64_t)s - (int64_t)l - masks->distance_offset;
-    return slope * (masks->kind == VKF_SHADER_MASK_ADDITIVE ? own : -(float)(distance < 0 ? -distance : distance));
+    const float slope = (float)vkf__mask_slope(e, masks, h), mask = added(e, masks->binding, masks->kind, at);
+    if (!(masks->form & VKF_SHADER_SCORE_SLOPED) || mask == -INFINITY)
+        return mask;
+    const int64_t distance = (int64_t)s - own - masks->distance_offset;
+    return slope * (masks->kind == VKF_SHADER_MASK_ADDITIVE ? mask : -(float)(distance < 0 ? -distance : distance));
 }
 
 static double cap(const vkf__score_masks *masks, double score)
@@ -49,9 +49,9 @@ double vkf__cap_slope(const vkf__score_masks *masks, double x)
     return 1 - share * share;
 }
 
-static bool is_near(const vkf__score_masks *masks, uint64_t l, uint64_t s)
+static bool is_near(const vkf__score_masks *masks, int64_t own, uint64_t s)
 {
-    const int64_t position = (int64_t)l + masks->causal_offset;
+    const int64_t position = own + masks->causal_offset;
     if (masks->causal && (int64_t)s > position)
         return false;
     return !masks->windowed || (int64_t)s + masks->window > position;
@@ -65,14 +65,15 @@ double vkf__masked_score(const vkf__execution *e, const vkf__score_masks *masks,
         const uint64_t at = b * masks->batch + h * masks->head + l * masks->row + s;
         const bool lengths = masks->key_kind == VKF_SHADER_MASK_LENGTHS;
         const uint64_t key_at = b * masks->key_batch + (lengths ? 0 : s);
-        if (!is_near(masks, l, s) || !is_seen(e, masks->binding, masks->kind, at) ||
-            !is_seen(e, masks->key_binding, masks->key_kind, key_at) ||
-            (lengths && (double)s >= vkf__load(e, masks->key_binding, key_at)))
+        const double length = lengths ? vkf__load(e, masks->key_binding, key_at) : 0;
+        const int64_t own = (int64_t)l + (masks->causal == VKF_SHADER_CAUSAL_LENGTHS ? (int64_t)length : 0);
+        if (!is_near(masks, own, s) || !is_seen(e, masks->binding, masks->kind, at) ||
+            !is_seen(e, masks->key_binding, masks->key_kind, key_at) || (lengths && (double)s >= length))
             return -INFINITY;
         if (masks->kind == VKF_SHADER_MASK_ADDITIVE || masks->key_kind == VKF_SHADER_MASK_ADDITIVE ||
             (masks->form & VKF_SHADER_SCORE_SLOPED))
             score = (float)score +
-                    (added_by_query(e, masks, at, h, l, s) + added(e, masks->key_binding, masks->key_kind, key_at));
+                    (added_by_query(e, masks, at, h, own, s) + added(e, masks->key_binding, masks->key_kind, key_at));
     }
     return isinf((float)score) ? (float)score : score;
 }
@@ -159,10 +160,16 @@ void vkf__case_draw_masks(vkf__cases *c, const vkf__mask_constants *ids, const u
         .kind = (vkf_mask_kind)vkf__case_constant(c, ids->kind, kind),
         .key_kind =
             (vkf_mask_kind)vkf__case_constant(c, ids->key_kind, any < VKF_MASK_LENGTHS ? any : VKF_MASK_LENGTHS),
-        .causal = vkf__case_constant(c, ids->causal, causal),
         .causal_offset = c->draw ? (int32_t)vkf__case_pick(c, 0, scores[3] + 3) - 2 : causal_offset,
         .fully_masked = (vkf_fully_masked)vkf__case_constant(c, ids->fully_masked, rule),
     };
+    const bool behind = out->key_kind == VKF_MASK_LENGTHS && vkf__case_flip(c, false);
+    out->causal = vkf__case_constant(c, ids->causal,
+                                     !causal  ? 0u
+                                     : behind ? VKF_SHADER_CAUSAL_LENGTHS
+                                              : VKF_SHADER_CAUSAL_FIRST);
+    if (out->causal == VKF_SHADER_CAUSAL_LENGTHS)
+        out->causal_offset -= (int32_t)scores[3];
     if (vkf__case_constant(c, ids->window, windowed))
         out->window = 1 + vkf__case_pick(c, 10, scores[3] + 2);
     draw_form(c, vkf__case_constant(c, ids->form, form < 8 ? form : 0), scores[1], out->causal_offset, out);

@@ -13,7 +13,8 @@ typedef struct vkf__score_masks {
     uint32_t kind, key_kind;                    // VKF_SHADER_MASK_*
     uint32_t cols, batch, head, row, key_batch; // as in vkf_softmax_params
     uint32_t slopes_binding, sinks_binding;
-    bool causal, windowed;
+    uint32_t causal; // VKF_SHADER_CAUSAL_*
+    bool windowed;
     uint32_t form; // VKF_SHADER_SCORE_*
     int32_t causal_offset, distance_offset;
     uint32_t window;

@@ -23,12 +23,21 @@ vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
     return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
 }
 
+vkf__own_positions vkf__own_positions_of(vkf_causal causal, uint32_t first, uint32_t q_len, uint32_t k_len)
+{
+    const bool behind = causal == VKF_CAUSAL_LENGTHS;
+    const int64_t last = behind ? -(int64_t)q_len : (int64_t)k_len - q_len;
+    return (vkf__own_positions){behind || causal == VKF_CAUSAL_BOTTOM_RIGHT ? last : first, q_len, k_len, behind};
+}
+
 void vkf__place_window(const vkf__own_positions *own, bool causal, uint32_t window, uint32_t right, vkf__masks *masks)
 {
     // So many keys ahead of the first query are all of them, as for all queries behind it.
     const int64_t all = own->first < (int64_t)own->k_len ? (int64_t)own->k_len - own->first : 0;
     const uint64_t ahead = right < all ? right : (uint64_t)all, keys = window + ahead;
-    masks->causal = causal || window > 0 || right > 0;
+    masks->causal = !causal && window == 0 && right == 0 ? 0
+                    : own->behind_lengths                ? VKF_SHADER_CAUSAL_LENGTHS
+                                                         : VKF_SHADER_CAUSAL_FIRST;
     masks->causal_offset = (int32_t)(own->first + (int64_t)ahead);
     masks->distance_offset = (int32_t)own->first;
     masks->window = window == 0 ? 0 : keys < UINT32_MAX ? (uint32_t)keys : UINT32_MAX;

@@ -3,6 +3,7 @@
 #define VKF_OP_SOFTMAX_H
 
 #include "op/operand.h"
+#include "shared/types.h"
 
 // The type in which masks of a kind are stored.
 vkf_dtype vkf__mask_dtype(vkf_mask_kind kind);
@@ -18,11 +19,11 @@ typedef struct vkf__masks {
     uint32_t cols;             // keys that the masks cover; those after them are always visible
     uint32_t batch, head, row; // strides of the mask in elements; 0 broadcasts
     uint32_t key_batch;        // of the key mask
-    bool causal;
-    int32_t causal_offset;   // key s is visible to query l when s <= l + causal_offset
-    uint32_t window;         // and s + window > l + causal_offset; 0: unlimited
-    int32_t distance_offset; // slopes, without an additive mask, take |s - l - distance_offset|
-    float soft_cap;          // 0: none
+    uint32_t causal;           // VKF_SHADER_CAUSAL_*, or 0
+    int32_t causal_offset;     // key s is visible to query l when s <= l + causal_offset
+    uint32_t window;           // and s + window > l + causal_offset; 0: unlimited
+    int32_t distance_offset;   // slopes, without an additive mask, take |s - l - distance_offset|
+    float soft_cap;            // 0: none
     float scale;
     vkf_fully_masked fully_masked;
 } vkf__masks;
@@ -46,11 +47,15 @@ typedef struct vkf__masks {
         (masks)->sinks, false                                                     \
     }
 
-// Where queries stand among the keys: query l at key `first` + l.
+// Where queries stand among the keys: query l at key `first` + l, or at so much more as its batch entry has keys.
 typedef struct vkf__own_positions {
     int64_t first;
     uint32_t q_len, k_len;
+    bool behind_lengths;
 } vkf__own_positions;
+
+// Those of a mask over all keys, whose queries would begin at key `first` by themselves.
+vkf__own_positions vkf__own_positions_of(vkf_causal causal, uint32_t first, uint32_t q_len, uint32_t k_len);
 
 // Sets `causal` and offsets to a window: a query sees keys up to `right` beyond its own position, with `window` only so
 // many of them up to there, and with neither, unless it is causal, all of them.

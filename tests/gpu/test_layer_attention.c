@@ -287,8 +287,11 @@ static void test_attention_causal_and_window(void **state)
     for (size_t i = 0; i < COUNT_OF(lengths); i++)
         for (int causal = 0; causal < VKF_CAUSAL_COUNT; causal++)
             for (size_t w = 0; w < COUNT_OF(windows); w++)
-                check(ops, &(attention_case){"causal", 8, 2, .max = {2, lengths[i][0], lengths[i][1]}, .per_head = true,
-                                             .mask = {.causal = (vkf_causal)causal, .window = windows[w]}});
+                check(ops,
+                      &(attention_case){"causal", 8, 2, .max = {2, lengths[i][0], lengths[i][1]}, .per_head = true,
+                                        .mask = {.causal = (vkf_causal)causal,
+                                                 .key_kind = vkf_test_key_kind_of((vkf_causal)causal, VKF_MASK_NONE),
+                                                 .window = windows[w]}});
 }
 
 static void test_attention_fully_masked_rules(void **state)

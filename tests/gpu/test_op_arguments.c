@@ -274,6 +274,8 @@ static const vkf_test_plant SOFTMAX_PLANTS[] = {
     VKF_PLANT(vkf_softmax_desc, key_mask_kind, VKF_MASK_LENGTHS), // the key mask is boolean
     VKF_PLANT(vkf_softmax_desc, key_mask_kind, VKF_MASK_ADDITIVE),
     VKF_PLANT(vkf_softmax_desc, causal, VKF_CAUSAL_COUNT),
+    VKF_PLANT(vkf_softmax_desc, causal, VKF_CAUSAL_LENGTHS), // without lengths
+    VKF_PLANT(vkf_softmax_desc, first_position, INT32_MAX),
     VKF_PLANT(vkf_softmax_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
     VKF_PLANT(vkf_softmax_desc, mask.shape[0], 2), // neither 1 nor the number of heads
     VKF_PLANT(vkf_softmax_desc, mask.shape[1], 3),
@@ -343,6 +345,8 @@ static const vkf_test_plant ATTENTION_PLANTS[] = {
     VKF_PLANT(vkf_sdpa_desc, key_mask_kind, VKF_MASK_LENGTHS), // the key mask is boolean
     VKF_PLANT(vkf_sdpa_desc, key_mask_kind, VKF_MASK_ADDITIVE),
     VKF_PLANT(vkf_sdpa_desc, causal, VKF_CAUSAL_COUNT),
+    VKF_PLANT(vkf_sdpa_desc, causal, VKF_CAUSAL_LENGTHS), // without lengths
+    VKF_PLANT(vkf_sdpa_desc, first_position, UINT32_MAX),
     VKF_PLANT(vkf_sdpa_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
     VKF_PLANT(vkf_sdpa_desc, query.rank, 3),
     VKF_PLANT(vkf_sdpa_desc, query.shape[0], 1), // unlike key and out

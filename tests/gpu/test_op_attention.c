@@ -75,8 +75,9 @@ static void test_attention_causal_and_window(void **state)
     run_lengths(ops, (vkf_test_sdpa_case){.batch = 1, .heads = 2, .dim = 8, .causal = VKF_CAUSAL_BOTTOM_RIGHT});
     for (int causal = 0; causal < VKF_CAUSAL_COUNT; causal++) {
         for (size_t w = 0; w < COUNT_OF(windows); w++) {
-            vkf_test_sdpa_case c = {.batch = 1, .heads = 2, .q_len = 9, .k_len = 33, .dim = 8, .window = windows[w]};
+            vkf_test_sdpa_case c = {.batch = 2, .heads = 2, .q_len = 9, .k_len = 33, .dim = 8, .window = windows[w]};
             c.causal = (vkf_causal)causal;
+            c.key_mask_kind = vkf_test_key_kind_of(c.causal, VKF_MASK_NONE);
             vkf_test_sdpa_check(ops, &c);
             c.q_len = 33;
             c.k_len = 7;
@@ -239,22 +240,26 @@ static void test_attention_widths_with_masks(void **state)
     for (size_t i = 0; i < 2 * COUNT_OF(WIDTHS) * VKF_MASK_LENGTHS * VKF_MASK_KIND_COUNT; i++) {
         const uint32_t *widths = WIDTHS[i / 2 % COUNT_OF(WIDTHS)];
         size_t masks = i / 2 / COUNT_OF(WIDTHS);
+        const vkf_mask_kind key_kind = (vkf_mask_kind)(masks / VKF_MASK_LENGTHS);
         ops->aligned = masks % 2 == 1;
-        vkf_test_sdpa_check(ops, &(vkf_test_sdpa_case){
-                                     .batch = 2,
-                                     .heads = 4,
-                                     .kv_heads = i % 3 == 0 ? 2 : 4,
-                                     .q_len = LENGTHS[i % COUNT_OF(LENGTHS)],
-                                     .k_len = LENGTHS[i / 7 % COUNT_OF(LENGTHS)],
-                                     .dim = widths[0],
-                                     .v_dim = widths[1],
-                                     .dtype = i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32,
-                                     .mask_kind = (vkf_mask_kind)(masks % VKF_MASK_LENGTHS),
-                                     .mask_dims = (uint32_t)(i % 8),
-                                     .key_mask_kind = (vkf_mask_kind)(masks / VKF_MASK_LENGTHS),
-                                     .causal = (vkf_causal)(i / 5 % VKF_CAUSAL_COUNT),
-                                     .window = i % 11 == 0 ? 4 : 0,
-                                 });
+        vkf_test_sdpa_check(
+            ops,
+            &(vkf_test_sdpa_case){
+                .batch = 2,
+                .heads = 4,
+                .kv_heads = i % 3 == 0 ? 2 : 4,
+                .q_len = LENGTHS[i % COUNT_OF(LENGTHS)],
+                .k_len = LENGTHS[i / 7 % COUNT_OF(LENGTHS)],
+                .dim = widths[0],
+                .v_dim = widths[1],
+                .dtype = i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32,
+                .mask_kind = (vkf_mask_kind)(masks % VKF_MASK_LENGTHS),
+                .mask_dims = (uint32_t)(i % 8),
+                .key_mask_kind = key_kind,
+                // By lengths where there are some.
+                .causal = (vkf_causal)(i / 5 % (key_kind == VKF_MASK_LENGTHS ? VKF_CAUSAL_COUNT : VKF_CAUSAL_LENGTHS)),
+                .window = i % 11 == 0 ? 4 : 0,
+            });
     }
 }
 

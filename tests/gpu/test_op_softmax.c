@@ -50,12 +50,11 @@ static float *expect(const softmax_case *c, const softmax_operands *o)
         .mask_row = vkf_test_broadcast_stride(o->mask, 1),
         .key_mask_kind = c->key_mask_kind,
         .key_mask = vkf_test_content_of(o->key_mask),
-        .causal = c->causal != VKF_CAUSAL_NONE,
-        .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->shape[3] - (int32_t)c->shape[2] : 0,
         .window = c->window,
         .fully_masked = c->fully_masked,
         .logarithm = c->logarithm,
     };
+    vkf_ref_place_queries(&desc, c->causal);
     vkf_test_expect_form(&c->form, &desc);
     vkf_ref_softmax(&desc);
     for (size_t i = 0; i < o->x->count; i++)
@@ -170,8 +169,9 @@ static void test_softmax_causal_and_window(void **state)
     for (size_t i = 0; i < COUNT_OF(lengths); i++)
         for (int causal = 0; causal < VKF_CAUSAL_COUNT; causal++)
             for (size_t w = 0; w < COUNT_OF(windows); w++)
-                run(ops, &(softmax_case){.shape = {1, 2, lengths[i][0], lengths[i][1]},
+                run(ops, &(softmax_case){.shape = {2, 2, lengths[i][0], lengths[i][1]},
                                          .causal = (vkf_causal)causal,
+                                         .key_mask_kind = vkf_test_key_kind_of((vkf_causal)causal, VKF_MASK_NONE),
                                          .window = windows[w]});
 }
 
@@ -187,7 +187,7 @@ static void test_softmax_forms_of_scores(void **state)
         c.mask_kind = i % 4 == 1 ? VKF_MASK_ADDITIVE : VKF_MASK_NONE;
         c.mask_rank = 2;
         memcpy(c.mask_shape, (const uint32_t[]){5, 13}, 2 * sizeof(uint32_t));
-        c.key_mask_kind = i % 4 == 2 ? VKF_MASK_LENGTHS : VKF_MASK_NONE;
+        c.key_mask_kind = vkf_test_key_kind_of(c.causal, i % 4 == 2 ? VKF_MASK_LENGTHS : VKF_MASK_NONE);
         c.mask_all = i % 4 > 0;
         c.fully_masked = (vkf_fully_masked)(i / 3 % VKF_FULLY_MASKED_COUNT);
         c.logarithm = i / 4 % 2 == 1;

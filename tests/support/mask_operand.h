@@ -17,6 +17,12 @@ typedef struct vkf_test_score_form {
 extern const vkf_test_score_form vkf_test_score_forms[];
 #define VKF_TEST_SCORE_FORMS 8
 
+// `kind`, or lengths where queries stand by these.
+static inline vkf_mask_kind vkf_test_key_kind_of(vkf_causal causal, vkf_mask_kind kind)
+{
+    return causal == VKF_CAUSAL_LENGTHS ? VKF_MASK_LENGTHS : kind;
+}
+
 // Makes the operands of a form: slopes of either sign, and sinks, of which the last one has no weight.
 void vkf_test_make_form(vkf_test_ops *ops, vkf_test_score_form *form, uint32_t heads);
 // Gives it to the reference, beside a causal mask and a window.

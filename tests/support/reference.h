@@ -60,7 +60,10 @@ typedef struct vkf_ref_softmax_desc {
     const float *slopes; // optional, (heads): times an additive mask, or off each score for each key of distance
     const float *sinks;  // optional, (heads): one more score in each row
     bool logarithm;
+    bool behind_lengths; // query l stands at l + causal_offset behind as many keys as its batch entry has
 } vkf_ref_softmax_desc;
+// Sets causal and causal_offset of a mask over mask_cols keys.
+void vkf_ref_place_queries(vkf_ref_softmax_desc *desc, vkf_causal causal);
 void vkf_ref_softmax(const vkf_ref_softmax_desc *desc);
 
 // out = softmax(scale * query key^T + masks) value for every head. Query head h reads key head h / (heads / kv_heads).

@@ -164,8 +164,7 @@ static vkf_ref_softmax_desc softmax_of(const attention *work)
 {
     const vkf_ref_attention_desc *desc = work->desc;
     size_t plane = (size_t)desc->q_len * desc->k_len;
-    bool bottom_right = desc->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT;
-    return (vkf_ref_softmax_desc){
+    vkf_ref_softmax_desc softmax = {
         .batch = desc->batch,
         .heads = desc->num_heads,
         .q_len = desc->q_len,
@@ -180,8 +179,6 @@ static vkf_ref_softmax_desc softmax_of(const attention *work)
         .mask_row = desc->k_len,
         .key_mask_kind = desc->mask.key_kind,
         .key_mask = desc->key_mask_values,
-        .causal = desc->mask.causal != VKF_CAUSAL_NONE || desc->mask.window > 0 || desc->mask.window_right > 0,
-        .causal_offset = bottom_right ? (int32_t)((int64_t)desc->k_len - desc->q_len) : 0,
         .window = desc->mask.window,
         .right = desc->mask.window_right,
         .soft_cap = desc->mask.soft_cap,
@@ -189,6 +186,9 @@ static vkf_ref_softmax_desc softmax_of(const attention *work)
         .sinks = desc->sinks,
         .fully_masked = desc->fully_masked,
     };
+    vkf_ref_place_queries(&softmax, desc->mask.causal);
+    softmax.causal = softmax.causal || desc->mask.window > 0 || desc->mask.window_right > 0;
+    return softmax;
 }
 
 static void attend(const attention *work)

@@ -19,21 +19,34 @@ static float additive_value(vkf_mask_kind kind, const void *mask, size_t at)
     return kind == VKF_MASK_ADDITIVE ? values[at] : 0;
 }
 
-static bool position_visible(const vkf_ref_softmax_desc *desc, uint32_t l, uint32_t s)
+void vkf_ref_place_queries(vkf_ref_softmax_desc *desc, vkf_causal causal)
 {
-    int64_t position = (int64_t)l + desc->causal_offset;
+    desc->causal = causal != VKF_CAUSAL_NONE;
+    desc->behind_lengths = causal == VKF_CAUSAL_LENGTHS;
+    desc->causal_offset = causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)desc->mask_cols - (int32_t)desc->q_len
+                          : desc->behind_lengths            ? -(int32_t)desc->q_len
+                                                            : 0;
+}
+
+static int64_t position_of(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_t l)
+{
+    return (int64_t)l + desc->causal_offset + (desc->behind_lengths ? ((const int32_t *)desc->key_mask)[b] : 0);
+}
+
+static bool position_visible(const vkf_ref_softmax_desc *desc, int64_t position, uint32_t s)
+{
     if (desc->causal && (int64_t)s > position + desc->right)
         return false;
     return desc->window == 0 || (int64_t)s + desc->window > position;
 }
 
 // What the mask, or with slopes alone the distance from the query's own position, adds to a score.
-static float added_by_query(const vkf_ref_softmax_desc *desc, uint32_t h, uint32_t l, uint32_t s, size_t mask_at)
+static float added_by_query(const vkf_ref_softmax_desc *desc, uint32_t h, int64_t position, uint32_t s, size_t mask_at)
 {
     const float own = additive_value(desc->mask_kind, desc->mask, mask_at);
     if (!desc->slopes || own == -INFINITY)
         return own;
-    const float distance = fabsf((float)((int64_t)s - l - desc->causal_offset));
+    const float distance = fabsf((float)(s - position));
     return desc->slopes[h] * (desc->mask_kind == VKF_MASK_ADDITIVE ? own : -distance);
 }
 
@@ -46,14 +59,15 @@ static double masked_score(const vkf_ref_softmax_desc *desc, uint32_t b, uint32_
     if (s < desc->mask_cols) {
         size_t mask_at = b * desc->mask_batch + h * desc->mask_head + l * desc->mask_row + s;
         size_t key_at = (size_t)b * desc->mask_cols + s;
+        int64_t position = position_of(desc, b, l);
         bool visible = bool_visible(desc->mask_kind, desc->mask, mask_at) &&
-                       bool_visible(desc->key_mask_kind, desc->key_mask, key_at) && position_visible(desc, l, s);
+                       bool_visible(desc->key_mask_kind, desc->key_mask, key_at) && position_visible(desc, position, s);
         if (desc->key_mask_kind == VKF_MASK_LENGTHS)
             visible = visible && (int64_t)s < ((const int32_t *)desc->key_mask)[b];
         if (!visible)
             return -INFINITY;
         if (desc->mask_kind == VKF_MASK_ADDITIVE || desc->key_mask_kind == VKF_MASK_ADDITIVE || desc->slopes)
-            score = (float)score + (added_by_query(desc, h, l, s, mask_at) +
+            score = (float)score + (added_by_query(desc, h, position, s, mask_at) +
                                     additive_value(desc->key_mask_kind, desc->key_mask, key_at));
     }
     return isinf((float)score) ? (float)score : score;

@@ -75,11 +75,10 @@ static vkf_ref_softmax_desc softmax_of(const vkf_test_sdpa_case *c, const sdpa_o
         .mask_row = vkf_test_broadcast_stride(o->mask, 1),
         .key_mask_kind = c->key_mask_kind,
         .key_mask = vkf_test_content_of(o->key_mask),
-        .causal = c->causal != VKF_CAUSAL_NONE,
-        .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->k_len - (int32_t)c->q_len : 0,
         .window = c->window,
         .fully_masked = c->fully_masked,
     };
+    vkf_ref_place_queries(&desc, c->causal);
     vkf_test_expect_form(&c->form, &desc);
     return desc;
 }

@@ -54,7 +54,8 @@ static void set_masks(vkf__cases *c, const shape *s, vkf__attention_args *args)
     // Passes over keys skip queries by these, so that drawn ones hide what lies on either side of a block, and at edge
     // shapes the last query in whose window a key lies is not the last of all.
     if (c->draw)
-        masks->causal_offset = (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len;
+        masks->causal_offset = (int32_t)vkf__case_pick(c, 0, s->q_len + s->k_len) - (int32_t)s->q_len -
+                               (masks->causal == VKF_SHADER_CAUSAL_LENGTHS ? (int32_t)s->k_len : 0);
     else
         masks->causal_offset += masks->window > 0 ? 16 : 0;
     if (c->draw && masks->window > 0)

@@ -48,7 +48,9 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_HEAD_DIM];
     const double v_width = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_V_HEAD_DIM];
     const double heads = (double)p->key_heads * p->heads / p->kv_heads;
-    const double pairs_count = heads * vkf__visible_keys(p->q_len, p->k_len, p->causal_offset, p->window) / p->slices;
+    const uint32_t causal = dispatched->spec[VKF_ATTENTION_GRAD_SPEC_CAUSAL];
+    const double pairs_count =
+        heads * vkf__visible_keys(p->q_len, p->k_len, causal, p->causal_offset, p->window) / p->slices;
     const double queries = heads * p->q_len, keys = (double)p->key_heads * p->k_len;
     const double own = vkf__attention_grad_owns_keys(gives) ? keys : queries,
                  other = vkf__attention_grad_owns_keys(gives) ? queries : keys;
