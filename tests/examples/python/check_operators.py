@@ -306,6 +306,38 @@ class Operators(Drawn):
         scores = np.repeat(q, 3, 1) @ k.swapaxes(-1, -2) / 2 + mask
         self.assert_close(found, softmax_of(scores) @ v)
 
+    def test_lengths_and_positions_of_attention(self):
+        for i in self.draws(8):
+            batch, rows, keys = (self.size(3), 2)[:i % 3], self.size(9), self.size(17)
+            q, k, v = (self.numbers(*batch, 2, length, 4) for length in (rows, keys, keys))
+            lengths = self.generator.integers(0, keys + 1, batch)
+            first, window = int(self.generator.integers(0, 9)), int(self.generator.integers(1, 6))
+            key, query = np.arange(keys), np.arange(rows)[:, np.newaxis]
+            count = lengths[..., np.newaxis, np.newaxis, np.newaxis]
+            for options, own, there in (
+                    ({"lengths": lengths}, keys, key < count),
+                    ({"lengths": lengths.reshape(-1), "is_causal": True}, query + count - rows, key < count),
+                    ({"lengths": lengths, "is_causal": True, "window": window}, query + count - rows,
+                     (key < count) & (key > query + count - rows - window)),
+                    ({"first_position": first, "is_causal": True}, query + first, key < keys),
+                    ({"first_position": first, "window": window}, query + first, key > query + first - window),
+                    ({"lengths": 1, "first_position": first}, keys, key < 1)):
+                seen = np.broadcast_to(there & (key <= own), (*batch, 2, rows, keys))
+                weights = np.exp(q.astype(np.float64) @ k.swapaxes(-1, -2) / 2) * seen
+                expected = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300) @ v
+                found = vkformer.scaled_dot_product_attention(q, k, v, **options)
+                self.assert_close(found, expected)
+            on_device = vkformer.scaled_dot_product_attention(q, k, v, is_causal=True,
+                                                              lengths=vkformer.Tensor(lengths.astype(np.int32)))
+            found = vkformer.scaled_dot_product_attention(q, k, v, is_causal=True, lengths=lengths)
+            np.testing.assert_array_equal(on_device, found)
+        x = np.zeros((2, 1, 3, 4))
+        for lengths, words in (([1, 4], "3 keys"), ([-1, 1], "3 keys"), ([1], "the batch is (2,)"),
+                               ([1.0, 2.0], "lengths are whole numbers")):
+            self.assert_error(WRONG, words, vkformer.scaled_dot_product_attention, x, x, x, lengths=lengths)
+        self.assert_error(WRONG, "first_position", vkformer.scaled_dot_product_attention, x, x, x, is_causal=True,
+                          lengths=1, first_position=1)
+
     def test_masks_of_attention(self):
         q, v = self.numbers(1, 2, 3, 4), self.numbers(1, 2, 3, 4)
         mask = np.array([[True, False, True], [False] * 3, [True] * 3])

@@ -182,14 +182,17 @@ def ids_on_device(ids: Any, rows: int, context: Context) -> Tensor:
 
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
-                                 window: int = 0, window_right: int = 0, soft_cap: float = 0.0, slopes: Any = None,
-                                 sinks: Any = None, fully_masked: str = "zero") -> Any:
+                                 lengths: Any = None, first_position: int = 0, window: int = 0, window_right: int = 0,
+                                 soft_cap: float = 0.0, slopes: Any = None, sinks: Any = None,
+                                 fully_masked: str = "zero") -> Any:
     """softmax(scale query key^T + masks) value, without a matrix of scores: (..., H, L, D), (..., H, S, D) and
     (..., H, S, Dv), or without H. With enable_gqa keys and values have fewer heads, each for several of the query's.
 
-    A boolean mask is True where is attended, and floats are added; it broadcasts to (..., H, L, S). `window` is how
-    many keys up to its own position a query attends to, and `window_right` how many behind it. Scores s become
-    soft_cap tanh(s / soft_cap); `slopes` (H) are those of ALiBi, and `sinks` (H) scores whose weight goes nowhere.
+    A boolean mask is True where is attended, and floats are added; it broadcasts to (..., H, L, S). `lengths` (...) are
+    how many of the keys a batch entry has; with is_causal its last query stands at the last of these. Otherwise
+    `first_position` keys lie before the first query. `window` is how many keys up to its own position a query attends
+    to, and `window_right` how many behind it. Scores s become soft_cap tanh(s / soft_cap); `slopes` (H) are those of
+    ALiBi, and `sinks` (H) scores whose weight goes nowhere.
     fully_masked is what rows give in which every key is masked: "zero", as PyTorch's since 2.5, "nan" or "uniform".
     """
     results, context = Results(query, key, value), context_of(query, key, value)
@@ -208,12 +211,14 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     result, desc = Tensor._new(context, (*q.shape[:-1], v.shape[-1]), q.dtype), ffi.new("vkf_sdpa_desc *")
     desc.query, desc.key, desc.value = (each._c(*shape)[0] for each, shape in zip((q, k, v), shapes))
     desc.out = result._c(*shapes[0][:3], v.shape[-1])[0]
-    mask = _enter_mask(desc, attn_mask, (*q.shape[:-1], k.shape[-2]), context)
-    desc.causal = lib.VKF_CAUSAL_TOP_LEFT if is_causal else lib.VKF_CAUSAL_NONE
+    kept = [_enter_mask(desc, attn_mask, (*q.shape[:-1], k.shape[-2]), context),
+            _enter_lengths(desc, lengths, q.shape[:-3], k.shape[-2], context)]
+    if is_causal:
+        desc.causal = lib.VKF_CAUSAL_TOP_LEFT if lengths is None else lib.VKF_CAUSAL_LENGTHS
+    desc.first_position = first_position
     desc.scale = 0 if scale is None else exactly(scale)
     desc.window, desc.window_right, desc.soft_cap = window, window_right, soft_cap
     desc.fully_masked = fully_masked_of(fully_masked)
-    kept = [mask]
     for name, value in (("slopes", slopes), ("sinks", sinks)):
         if value is not None:
             kept.append(uploaded(value, context))
@@ -246,6 +251,22 @@ def _enter_mask(desc: Any, attn_mask: Any, scores: tuple[int, ...], context: Con
     # Without a batch the dimension before the rows is that of heads, as it is in the scores.
     desc.mask = mask._c(math.prod(shape[:-3]), *((1,) * (3 - len(shape)) + array.shape)[-3:])[0]
     return mask
+
+
+def _enter_lengths(desc: Any, lengths: Any, batch: tuple[int, ...], keys: int, context: Context) -> Tensor | None:
+    """A number is that of every batch entry. Those of the host are checked."""
+    if lengths is None:
+        return None
+    if not isinstance(lengths, Tensor):
+        array = whole_numbers(lengths, "lengths")
+        if array.size and (array.min() < 0 or array.max() > keys):
+            raise invalid(f"scaled_dot_product_attention: lengths are from {array.min()} to {array.max()}, and there "
+                          f"are {keys} keys")
+        lengths = Tensor(array if array.ndim else np.broadcast_to(array, batch), context=context)
+    if lengths.size != math.prod(batch):
+        raise invalid(f"scaled_dot_product_attention: lengths are {lengths.shape}, and the batch is {batch}")
+    desc.key_mask_kind, desc.key_mask = lib.VKF_MASK_LENGTHS, lengths._c(lengths.size)[0]
+    return lengths
 
 
 def rotary_table(length: int, rotary_dim: int, base: float = 10000.0, *, factors: Any = None,

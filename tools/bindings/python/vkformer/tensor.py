@@ -75,14 +75,14 @@ def as_ids(row: Any) -> np.ndarray:
     return whole_numbers(row)
 
 
-def whole_numbers(values: Any) -> np.ndarray:
+def whole_numbers(values: Any, what: str = "ids", dtype: Any = np.int32) -> np.ndarray:
     array = as_array(values)
-    limits = np.iinfo(np.int32)
+    limits = np.iinfo(dtype)
     if array.size and array.dtype.kind not in "iu":
-        raise invalid(f"ids are whole numbers, and not {array.dtype}")
+        raise invalid(f"{what} are whole numbers, and not {array.dtype}")
     if array.size and (array.min() < limits.min or array.max() > limits.max):
-        raise invalid(f"ids are from {limits.min} to {limits.max}")
-    return array.astype(np.int32)
+        raise invalid(f"{what} are from {limits.min} to {limits.max}")
+    return array.astype(dtype)
 
 
 def pointer(array: np.ndarray) -> Any:
