@@ -171,8 +171,14 @@ class Sweep(Numbers):
         inputs = {"query": random(2, 3, 4, 8), "key": random(2, 3, 5, 8), "value": random(2, 3, 5, 7),
                   "attn_mask": random(4, 5)}
         self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [("value", 3), ("attn_mask", "more")])
-        inputs |= {"slopes": random(3), "sinks": random(3)}
-        self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [("value", 3), ("attn_mask", "more")])
+        inputs |= {"slopes": random(3), "sinks": random(3), "lengths": np.array([5, 2])}
+        self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [
+            ("value", 3), ("attn_mask", "more"), ("lengths", "more"), ("lengths", "less")])
+        inputs = {"input": random(3, 4, 5), "index": np.array([[[1], [0], [3]]])}
+        self.sweep_inputs(lambda **inputs: vkformer.gather(dim=1, **inputs), inputs,
+                          [*(("input", axis) for axis in range(3)), ("index", 1)])
+        inputs["src"] = random(3, 3, 5)
+        self.sweep_inputs(lambda **inputs: vkformer.scatter(dim=1, **inputs), inputs, [("input", 1)])
 
     def test_tensors(self):
         for dtype in (np.complex64, np.float64, np.int64, "U1"):
@@ -277,7 +283,7 @@ class Sweep(Numbers):
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
                  "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks",
-                 "residual", "rotary"}
+                 "residual", "rotary", "lengths", "index"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
                    vkformer.Plan)
         found = set()

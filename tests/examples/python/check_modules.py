@@ -114,6 +114,8 @@ class Tensors(Drawn):
                              (vkformer.embedding(np.zeros((2, 0), int), weight), (2, 0, 8)),
                              (vkformer.activate(np.zeros((2, 0)), "relu"), (2, 0)),
                              (vkformer.argmax(np.zeros((0, 2))), (0,)),
+                             (vkformer.gather(np.zeros((2, 3)), 1, np.zeros((1, 0), int)), (2, 0)),
+                             (vkformer.scatter(np.zeros((2, 3)), 1, np.zeros((1, 0), int), np.zeros((2, 0))), (2, 3)),
                              (vkformer.rotary(np.zeros((0, 3, 4)), vkformer.rotary_table(3, 4)), (0, 3, 4)),
                              (vkformer.scaled_dot_product_attention(*np.zeros((3, 0, 2, 3, 4))), (0, 2, 3, 4))):
             self.assertEqual(found.shape, shape)

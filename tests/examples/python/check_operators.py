@@ -223,6 +223,55 @@ class Operators(Drawn):
         for inputs in ([], [x, x[0]], [x, x[:1]], [x, x.astype(np.float16)], [np.float32(1)]):
             self.assert_error(WRONG, "concat", vkformer.concat, inputs, -1)
 
+    def drawn_index(self, shape, axis, count, most):
+        """Along `axis` so many of `most` places, none twice, and in other dimensions the shape's length or 1."""
+        shape = [length if self.generator.integers(2) else 1 for length in shape]
+        shape[axis] = count
+        places = np.argsort(self.generator.random((*shape[:axis], most, *shape[axis + 1:])), axis)
+        return np.take(places, range(count), axis) - most * self.generator.integers(0, 2, shape)
+
+    def test_gather(self):
+        for i in self.draws(8):
+            x = self.numbers(*(self.size(5) for _ in range(1 + i % 4)), dtype=(np.float32, np.float16)[i // 4])
+            dim = int(self.generator.integers(-x.ndim, x.ndim))
+            index = self.drawn_index(x.shape, dim % x.ndim, self.size(9) % (x.shape[dim] + 1), x.shape[dim])
+            wide = np.broadcast_to(index, (*x.shape[:dim % x.ndim], index.shape[dim], *x.shape[dim % x.ndim + 1:]))
+            expected = np.take_along_axis(x, wide, dim)
+            np.testing.assert_array_equal(vkformer.gather(x, dim, index), expected)
+            on_device = vkformer.gather(vkformer.Tensor(x), dim, vkformer.Tensor(index.astype(np.int32)))
+            np.testing.assert_array_equal(on_device.numpy(), expected)
+        x = self.numbers(3, 4)
+        rows = vkformer.gather(x, 0, vkformer.Tensor(np.array([[2], [3], [-4]], np.int32)))
+        np.testing.assert_array_equal(rows.numpy(), np.stack([x[2], 0 * x[0], 0 * x[0]]))
+        for index, words in (([[4]], "4 long"), ([[-5]], "4 long"), ([0], "as many dimensions"), ([[0.5]], "whole")):
+            self.assert_error(WRONG, words, vkformer.gather, x, 1, index)
+        self.assert_error(WRONG, "no axis 2", vkformer.gather, x, 2, [[0]])
+
+    def test_scatter(self):
+        reductions = {None: lambda old, new: new, "add": np.add, "multiply": np.multiply, "max": np.maximum,
+                      "min": np.minimum, "sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+        for i in self.draws(9):
+            x = self.numbers(*(self.size(5) for _ in range(1 + i % 4)))
+            dim = int(self.generator.integers(-x.ndim, x.ndim))
+            axis, reduce = dim % x.ndim, list(reductions)[i]
+            index = self.drawn_index(x.shape, axis, self.size(9) % (x.shape[dim] + 1), x.shape[dim])
+            if reduce:  # several for one place
+                index //= 2
+            src = self.numbers(*x.shape[:axis], index.shape[axis], *x.shape[axis + 1:])
+            expected = x.astype(np.float64)
+            for at in np.ndindex(src.shape):
+                to = *at[:axis], int(np.broadcast_to(index, src.shape)[at]), *at[axis + 1:]
+                expected[to] = reductions[reduce](expected[to], src[at])
+            self.assert_close(vkformer.scatter(x, dim, index, src, reduce=reduce), expected)
+            arguments = (vkformer.Tensor(each) for each in (index.astype(np.int32), src))
+            self.assert_close(vkformer.scatter(vkformer.Tensor(x), dim, *arguments, reduce=reduce).numpy(), expected)
+        x, src = self.numbers(3, 4), self.numbers(2, 4)
+        found = vkformer.scatter(x, 0, vkformer.Tensor(np.array([[3], [1]], np.int32)), src).numpy()
+        np.testing.assert_array_equal(found, np.stack([x[0], src[1], x[2]]))
+        self.assert_error(WRONG, "3 long", vkformer.scatter, x, 0, [[3], [1]], src)
+        self.assert_error(WRONG, "'mean'", vkformer.scatter, x, 0, [[0], [1]], src, reduce="mean")
+        self.assert_error(WRONG, "source", vkformer.scatter, x, 0, [[0], [1]], src[:, :3])
+
     def test_forms_of_scores(self):
         for i in self.draws(6):
             heads, rows, keys = 1 + i % 3, self.size(9), self.size(9)

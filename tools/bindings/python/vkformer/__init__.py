@@ -9,8 +9,8 @@ from .context import Context
 from .directory import adapter_base, quantize
 from .embedder import Embedder, Prediction
 from .errors import Error, library_version
-from .functional import (activate, argmax, concat, embedding, layer_norm, linear, log_softmax, matmul, rms_norm,
-                         rotary, rotary_table, scaled_dot_product_attention, softmax)
+from .functional import (activate, argmax, concat, embedding, gather, layer_norm, linear, log_softmax, matmul,
+                         rms_norm, rotary, rotary_table, scaled_dot_product_attention, scatter, softmax)
 from .generator import Continuation, Generator, TextStream
 from .model import Encoded, Generated, Model, Session
 from .module import (ELU, GELU, Dropout, Embedding, Hardsigmoid, Hardswish, Identity, LayerNorm, LeakyReLU, Linear,
@@ -32,5 +32,6 @@ __all__ = ["Batch", "Context", "Continuation", "Dropout", "ELU", "Embedder", "Em
            "Prediction", "RMSNorm", "ReLU", "Sequential", "Session", "SiLU", "Sigmoid", "Softmax", "Tanh", "Tensor",
            "TextStream", "Tokenizer", "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
            "TransformerEncoder", "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16", "concat",
-           "embedding", "from_torch", "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize", "rms_norm",
-           "rotary", "rotary_table", "scaled_dot_product_attention", "softmax", "swap", "swapped", "unswap"]
+           "embedding", "from_torch", "gather", "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize",
+           "rms_norm", "rotary", "rotary_table", "scaled_dot_product_attention", "scatter", "softmax", "swap",
+           "swapped", "unswap"]

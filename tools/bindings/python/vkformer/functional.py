@@ -17,7 +17,9 @@ from .errors import check, enumerator, invalid
 from .layer import exactly, fully_masked_of, mask_of
 from .tensor import Results, Tensor, as_array, as_parameter, context_of, typed, uploaded, whole_numbers
 
-_OF_TORCH = {"gelu": "gelu_erf", "hardswish": "hard_swish", "hardsigmoid": "hard_sigmoid"}  # what PyTorch calls so
+# What PyTorch calls so, of activations and of reductions.
+_OF_TORCH = {"gelu": "gelu_erf", "hardswish": "hard_swish", "hardsigmoid": "hard_sigmoid", "sum": "add",
+             "prod": "multiply", "amax": "max", "amin": "min"}
 
 
 def activation_of(name: str) -> int:
@@ -345,3 +347,52 @@ def concat(inputs: Sequence[Any], dim: int = 0) -> Any:
     array = ffi.new("vkf_tensor[]", [part._c(outer, part.shape[axis], inner)[0] for part in parts])
     desc.inputs, desc.input_count, desc.dim, desc.out = array, len(parts), 1, result._c(outer, shape[axis], inner)[0]
     return results.give(_run(context, lib.vkf_concat, desc, result))
+
+
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """torch.gather() of floats, of up to four dimensions: input[.., index[.., i, ..], ..] for every i along `dim`.
+
+    In other dimensions `index` is as long as the input, or 1 and holds for all: with (1, n, 1) and dim 1 this is
+    torch.index_select(). Indices below 0 count from the end. Those of the host are checked; one on the device that is
+    not in the input gives 0.
+    """
+    results, context = Results(input, index), context_of(input, index)
+    x = uploaded(input, context)
+    where, shape = _index("gather", index, x, dim, context), list(x.shape)
+    shape[x._axis(dim)] = where.shape[dim]
+    result, desc = Tensor._new(context, shape, x.dtype), ffi.new("vkf_gather_desc *")
+    desc.x, desc.index, desc.out, desc.dim = x._c()[0], where._c()[0], result._c()[0], dim
+    return results.give(_run(context, lib.vkf_gather, desc, result))
+
+
+def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+    """torch.Tensor.scatter() of floats, of up to four dimensions: the input, but for src[.., i, ..] at
+    [.., index[.., i, ..], ..].
+
+    `reduce` is "add", "multiply", "max" or "min", or by the names of scatter_reduce() "sum", "prod", "amax" or "amin";
+    the element that was there is reduced, too. Without it, of several elements for one place any stays. Besides `dim`,
+    `src` is as long as the input, and `index` as long as `src`, or 1 and holds for all. Indices below 0 count from the
+    end. Those of the host are checked; what one on the device brings out of the input is left out.
+    """
+    results, context = Results(input, index, src), context_of(input, index, src)
+    x, source = uploaded(input, context), uploaded(src, context)
+    where = _index("scatter", index, x, dim, context)
+    result, desc = Tensor._new(context, x.shape, x.dtype), ffi.new("vkf_scatter_desc *")
+    desc.x, desc.index, desc.source, desc.out = (each._c()[0] for each in (x, where, source, result))
+    desc.dim = dim
+    if reduce is not None:
+        desc.reduction = enumerator("vkf_reduction", "VKF_REDUCTION_", _OF_TORCH.get(reduce, reduce))
+    return results.give(_run(context, lib.vkf_scatter, desc, result))
+
+
+def _index(name: str, index: Any, x: Tensor, dim: int, context: Context) -> Tensor:
+    length = x.shape[x._axis(dim)]
+    if not isinstance(index, Tensor):
+        array = whole_numbers(index, "indices")
+        if array.size and (array.min() < -length or array.max() >= length):
+            raise invalid(f"{name}: indices are from {array.min()} to {array.max()}, and dimension {dim} of the input "
+                          f"is {length} long")
+        index = Tensor(array, context=context)
+    if index.ndim != x.ndim:
+        raise invalid(f"{name}: index is {index.shape}, and has not as many dimensions as the input {x.shape}")
+    return index
