@@ -1065,7 +1065,10 @@ impl vkf_causal {
     pub const VKF_CAUSAL_BOTTOM_RIGHT: vkf_causal = vkf_causal(2);
 }
 impl vkf_causal {
-    pub const VKF_CAUSAL_COUNT: vkf_causal = vkf_causal(3);
+    pub const VKF_CAUSAL_LENGTHS: vkf_causal = vkf_causal(3);
+}
+impl vkf_causal {
+    pub const VKF_CAUSAL_COUNT: vkf_causal = vkf_causal(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -1103,6 +1106,7 @@ pub struct vkf_softmax_desc {
     pub soft_cap: f32,
     pub slopes: vkf_tensor,
     pub sinks: vkf_tensor,
+    pub first_position: u32,
 }
 impl Default for vkf_softmax_desc {
     fn default() -> Self {
@@ -1132,6 +1136,7 @@ pub struct vkf_sdpa_desc {
     pub soft_cap: f32,
     pub slopes: vkf_tensor,
     pub sinks: vkf_tensor,
+    pub first_position: u32,
 }
 impl Default for vkf_sdpa_desc {
     fn default() -> Self {

@@ -82,6 +82,8 @@ c_enum! {
         TopLeft = VKF_CAUSAL_TOP_LEFT,
         /// The last query sees all keys.
         BottomRight = VKF_CAUSAL_BOTTOM_RIGHT,
+        /// The last query sees the last of the keys that [`MaskKind::Lengths`] says.
+        Lengths = VKF_CAUSAL_LENGTHS,
     }
 }
 

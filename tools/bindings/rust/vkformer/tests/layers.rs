@@ -80,7 +80,7 @@ impl Params {
                 weigh(h, b, t, s, product / (head_dim as f64).sqrt())
             };
             let weights: Vec<f64> = (0..LEN).map(score).collect();
-            let sum = weights.iter().sum::<f64>() + besides[h];
+            let sum = (weights.iter().sum::<f64>() + besides[h]).max(f64::MIN_POSITIVE); // without keys 0 is the result
             for (s, weight) in weights.iter().enumerate() {
                 for (e, value) in part(b, s, 2, h).iter().enumerate() {
                     merged[(b * LEN + t) * DIM + h * head_dim + e] += weight / sum * value;
@@ -206,14 +206,19 @@ fn capped_scores_with_slopes_and_sinks_in_a_window_are_those_of_the_reference() 
 fn keys_beyond_the_lengths_are_not_attended() {
     let (context, params) = (context(), Params::new(2));
     let device = DeviceParams::new(&context, &params);
-    let mut desc = attention_desc(device.weights());
-    desc.mask = AttentionMask { key_kind: MaskKind::Lengths, ..Default::default() };
-    let mut layer = Layer::attention(&context, &desc).unwrap();
     let x = random(9, BATCH * LEN * DIM);
     let lengths = [3, 5];
-    layer.write(Port::KeyMask, &lengths).unwrap();
-    let expected = params.attention(&to_f64(&x), |batch, _, key| key < lengths[batch] as usize);
-    assert_close(&run(&mut layer, &x), &to_f32(&expected), 1e-5);
+    for (causal, at_the_end) in [(Causal::None, false), (Causal::Lengths, true)] {
+        let mut desc = attention_desc(device.weights());
+        desc.mask = AttentionMask { key_kind: MaskKind::Lengths, causal, ..Default::default() };
+        let mut layer = Layer::attention(&context, &desc).unwrap();
+        layer.write(Port::KeyMask, &lengths).unwrap();
+        let expected = params.attention(&to_f64(&x), |batch, query, key| {
+            let len = lengths[batch] as usize;
+            key < len && (!at_the_end || key + LEN <= query + len)
+        });
+        assert_close(&run(&mut layer, &x), &to_f32(&expected), 1e-5);
+    }
 }
 
 #[test]
