@@ -170,6 +170,38 @@ class Stacks(Drawn):
             self.assert_close(turned.numpy(), expected.swapaxes(0, 1))
             self.assert_close(stack(*(each[0] for each in inputs)), expected[0])
 
+    def test_forms_of_scores_in_the_layers(self):
+        def attend(state, name, *inputs, **options):
+            own = {key[len(name):]: value for key, value in state.items() if key.startswith(name)}
+            causal = {"is_causal": options.pop("is_causal", False), "need_weights": False}
+            return vkformer.MultiheadAttention(own, 2, batch_first=True, **options)(*inputs, **causal)[0]
+
+        def norm(x, state, name):
+            x = x - x.mean(-1, keepdims=True)
+            return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * state[name + ".weight"] + state[name + ".bias"]
+
+        for i in self.draws(6):
+            kind, length = ("Encoder", "Decoder")[i % 2], self.size(9)
+            x, memory = self.numbers(2, length, 8), self.numbers(2, 3, 8)
+            forms = ({"slopes": np.abs(self.numbers(2)), "soft_cap": 2.0}, {"sinks": self.numbers(2), "window": 2},
+                     {"rotary": vkformer.rotary_table(length, 4), "rotary_interleaved": i % 2 == 0, "window_right": 1})
+            options = forms[i // 2]
+            state, each = stack_state(self.generator, kind, 2, norm=False)
+            expected = x.astype(np.float64)
+            for one in each:
+                expected = norm(expected + attend(one, "self_attn.", *[expected] * 3, is_causal=True, **options), one,
+                                "norm1")
+                if kind == "Decoder":
+                    expected = norm(expected + attend(one, "multihead_attn.", expected, memory, memory), one, "norm2")
+                hidden = np.maximum(expected @ one["linear1.weight"].T + one["linear1.bias"], 0)
+                expected = norm(expected + hidden @ one["linear2.weight"].T + one["linear2.bias"], one,
+                                "norm2" if kind == "Encoder" else "norm3")
+            make = getattr(vkformer, "Transformer" + kind)
+            inputs, causal = ((x,), "is_causal") if kind == "Encoder" else ((x, memory), "tgt_is_causal")
+            self.assert_close(make(state, 2, batch_first=True, **options)(*inputs, **{causal: True}), expected)
+        wrong = vkformer.TransformerEncoderLayer(stack_state(self.generator, "Encoder", 1)[1][0], 2, slopes=np.ones(3))
+        self.assert_error(WRONG, "slopes", wrong, x)
+
     def test_transformer(self):
         encoder, _ = stack_state(self.generator, "Encoder", 2)
         decoder, _ = stack_state(self.generator, "Decoder", 2, norm=False)

@@ -9,10 +9,10 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
-from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, check_keys, dtype_of, fully_masked_of,
-                    of_caller)
+from .layer import (Attention, Chain, Layers, Masks, Parameters, Scores, batch_first, check_keys, dtype_of,
+                    fully_masked_of, of_caller)
 from .module import Conversion, Module
-from .tensor import Results, as_floats, uploaded
+from .tensor import Results, as_floats
 from .torch_module import check_out_proj
 
 
@@ -39,13 +39,8 @@ class MultiheadAttention(Module):
         self._attention.enter(self._weights)
         parameters.forget_arrays()
         self.context = parameters.context
-        self._scores = {"window": window, "window_right": window_right, "soft_cap": soft_cap}
-        self._tensors = {name: uploaded(value, self.context)
-                         for name, value in (("slopes", slopes), ("sinks", sinks), ("rotary", rotary))
-                         if value is not None}
-        for name, tensor in self._tensors.items():
-            setattr(self._weights, name, tensor._c()[0])
-        self._weights.rotary_interleaved = rotary_interleaved
+        self._scores = Scores(self.context, window=window, window_right=window_right, soft_cap=soft_cap, slopes=slopes,
+                              sinks=sinks, rotary=rotary, rotary_interleaved=rotary_interleaved)
         self._layers = Layers()
         self.num_heads, self.embed_dim = num_heads, self._attention.embed_dim
         self.kdim, self.vdim = self._attention.kdim, self._attention.vdim
@@ -134,9 +129,8 @@ class MultiheadAttention(Module):
         desc.weights = port == lib.VKF_PORT_WEIGHTS
         desc.weights_per_head = port == lib.VKF_PORT_WEIGHTS_PER_HEAD
         masks.enter(desc.mask)
-        for name, value in self._scores.items():
-            setattr(desc.mask, name, value)
         desc.fully_masked = self._fully_masked
         desc.params = self._weights[0]
+        self._scores.enter(desc.params, desc.mask)
         desc.dtype = dtype
         return Chain(self._attention.parameters.context, sizes, [(lib.vkf_attention_create, desc)])

@@ -11,7 +11,7 @@ from ._native import ffi, lib
 from .context import Context
 from .errors import Error, check, enumerator, invalid
 from .owner import Owner, Turn
-from .tensor import Tensor, as_array, as_parameter, pointer, widened, writable
+from .tensor import Tensor, as_array, as_parameter, pointer, uploaded, widened, writable
 
 # A layer of one kind is made for a combination of masks and outputs, and more of them than this are seldom in use.
 KEPT_LAYERS = 8
@@ -130,6 +130,27 @@ class Attention:
         parameters.enter(out.bias_v, prefix + "bias_v")
         parameters.enter(out.out_weight, prefix + "out_proj.weight")
         parameters.enter(out.out_bias, prefix + "out_proj.bias")
+
+
+class Scores:
+    """What becomes of the scores of an attention besides PyTorch's masks, as scaled_dot_product_attention() says it, and
+    `rotary`, a rotary_table() by which queries and keys of self attention are turned, from position 0 on."""
+
+    def __init__(self, context: Context, *, window: int = 0, window_right: int = 0, soft_cap: float = 0.0,
+                 slopes: Any = None, sinks: Any = None, rotary: Any = None, rotary_interleaved: bool = False) -> None:
+        self._of_mask = {"window": window, "window_right": window_right, "soft_cap": soft_cap}
+        self._tensors = {name: uploaded(value, context)
+                         for name, value in (("slopes", slopes), ("sinks", sinks), ("rotary", rotary))
+                         if value is not None}
+        self._interleaved = rotary_interleaved
+
+    def enter(self, weights: Any, mask: Any) -> None:
+        """Fills in what is theirs of a vkf_attention_weights and a vkf_attention_mask."""
+        for name, value in self._of_mask.items():
+            setattr(mask, name, value)
+        for name, tensor in self._tensors.items():
+            setattr(weights, name, tensor._c()[0])
+        weights.rotary_interleaved = self._interleaved
 
 
 class Masks:

@@ -9,7 +9,7 @@ from ._native import ffi, lib
 from .context import Context, context_or_default
 from .errors import invalid
 from .functional import activation_of
-from .layer import (Attention, Chain, Layers, Masks, Parameters, batch_first, check_keys, dtype_of, exactly,
+from .layer import (Attention, Chain, Layers, Masks, Parameters, Scores, batch_first, check_keys, dtype_of, exactly,
                     fully_masked_of, of_caller)
 from .module import Conversion, LayerNorm, Module, activation_name
 from .tensor import Results, as_floats, uploaded
@@ -18,6 +18,9 @@ from .torch_module import below, layer_options, stack_options, torch_module
 
 class _Layers(Module):
     """Layers of one kind that follow each other; PyTorch's names, in eval mode.
+
+    Beyond PyTorch's are, of the self attention of every layer, `window`, `window_right`, `soft_cap`, `slopes`, `sinks`,
+    `rotary` and `rotary_interleaved`, as of MultiheadAttention.
 
     fully_masked  what attention gives for rows in which every key is masked, by -inf or a boolean: "nan", as PyTorch's
                   does that gives weights, "zero", as that does that gives none, or "uniform"
@@ -29,8 +32,12 @@ class _Layers(Module):
 
     def __init__(self, state_dict: Mapping[str, Any], nhead: int, *, activation: str = "relu",
                  norm_first: bool = False, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 fully_masked: str = "nan", context: Context | None = None) -> None:
+                 fully_masked: str = "nan", window: int = 0, window_right: int = 0, soft_cap: float = 0.0,
+                 slopes: Any = None, sinks: Any = None, rotary: Any = None, rotary_interleaved: bool = False,
+                 context: Context | None = None) -> None:
         self.context = context_or_default(context)
+        self._scores = Scores(self.context, window=window, window_right=window_right, soft_cap=soft_cap, slopes=slopes,
+                              sinks=sinks, rotary=rotary, rotary_interleaved=rotary_interleaved)
         self._parameters = Parameters(state_dict, self.context)
         common = ffi.new("vkf_transformer_layer_desc *")
         common.num_heads, common.activation = nhead, activation_of(activation)
@@ -55,6 +62,7 @@ class _Layers(Module):
         parameters, desc = self._parameters, ffi.new("vkf_transformer_layer_desc *", common[0])
         for name, member in zip(self._attentions, ("self", "cross")):
             Attention(parameters, f"{prefix}{name}.", desc.num_heads).enter(getattr(desc, member))
+        self._scores.enter(desc.self, desc.self_mask)
         desc.dim_feedforward, desc.d_model = parameters.matrix(prefix + "linear1.weight")
         for i in (1, 2):
             parameters.enter(getattr(desc.feed_forward, f"weight{i}"), f"{prefix}linear{i}.weight")
