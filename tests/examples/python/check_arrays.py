@@ -174,6 +174,13 @@ class Sweep(Numbers):
         inputs |= {"slopes": random(3), "sinks": random(3), "lengths": np.array([5, 2])}
         self.sweep_inputs(vkformer.scaled_dot_product_attention, inputs, [
             ("value", 3), ("attn_mask", "more"), ("lengths", "more"), ("lengths", "less")])
+        inputs = {"input": random(3, 4), "scale": np.ones(4), "zero": np.arange(4)}
+        self.sweep_inputs(vkformer.quantize_linear, inputs, [("input", 0), ("input", "more"), ("input", "less")])
+        inputs = {"input": np.ones((5, 3), np.int8), "other": np.ones((3, 4), np.uint8), "input_zero": np.arange(5),
+                  "other_zero": np.arange(4), "input_scale": np.ones(5), "other_scale": np.ones(4),
+                  "out_scale": np.ones(1), "out_zero": np.array([3])}
+        self.sweep_inputs(vkformer.matmul_int8, inputs, [
+            ("input", "more"), *((name, "less") for name in inputs if name not in ("input", "other"))])
         inputs = {"input": random(3, 4, 5), "index": np.array([[[1], [0], [3]]])}
         self.sweep_inputs(lambda **inputs: vkformer.gather(dim=1, **inputs), inputs,
                           [*(("input", axis) for axis in range(3)), ("index", 1)])
@@ -283,7 +290,8 @@ class Sweep(Numbers):
                  "src_key_padding_mask", "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
                  "memory_key_padding_mask", "array", "rows", "types", "batch", "batches", "source", "target", "labels",
                  "ids", "input", "weight", "bias", "other", "mask", "table", "positions", "factors", "slopes", "sinks",
-                 "residual", "rotary", "lengths", "index"}
+                 "residual", "rotary", "lengths", "index", "scale", "zero",
+                 "input_zero", "other_zero", "input_scale", "other_scale", "out_scale", "out_zero"}
         results = (vkformer.Encoded, vkformer.Encoding, vkformer.Prediction, vkformer.Generated, vkformer.Continuation,
                    vkformer.Plan)
         found = set()

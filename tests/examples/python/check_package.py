@@ -633,7 +633,7 @@ class Package(unittest.TestCase):
 
 
 def main():
-    files = ("arrays", "operators", "modules", "trees", "torch")
+    files = ("arrays", "operators", "int8", "modules", "trees", "torch")
     names = sys.argv[2:] or ["__main__", *(f"check_{name}" for name in files)]
     done = unittest.main(module=None, argv=[sys.argv[0], *names], exit=False).result
     failed = len({test.id().split(" ")[0] for test, _ in done.failures + done.errors})

@@ -12,6 +12,7 @@ from .errors import Error, library_version
 from .functional import (activate, argmax, concat, embedding, gather, layer_norm, linear, log_softmax, matmul,
                          rms_norm, rotary, rotary_table, scaled_dot_product_attention, scatter, softmax)
 from .generator import Continuation, Generator, TextStream
+from .int8 import dequantize_linear, matmul_int8, quantize_linear
 from .model import Encoded, Generated, Model, Session
 from .module import (ELU, GELU, Dropout, Embedding, Hardsigmoid, Hardswish, Identity, LayerNorm, LeakyReLU, Linear,
                      LogSoftmax, Mish, Module, ModuleDict, ModuleList, ReLU, RMSNorm, Sequential, Sigmoid, SiLU, Softmax,
@@ -32,6 +33,6 @@ __all__ = ["Batch", "Context", "Continuation", "Dropout", "ELU", "Embedder", "Em
            "Prediction", "RMSNorm", "ReLU", "Sequential", "Session", "SiLU", "Sigmoid", "Softmax", "Tanh", "Tensor",
            "TextStream", "Tokenizer", "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
            "TransformerEncoder", "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16", "concat",
-           "embedding", "from_torch", "gather", "layer_norm", "linear", "log_softmax", "matmul", "plan", "quantize",
-           "rms_norm", "rotary", "rotary_table", "scaled_dot_product_attention", "scatter", "softmax", "swap",
-           "swapped", "unswap"]
+           "dequantize_linear", "embedding", "from_torch", "gather", "layer_norm", "linear", "log_softmax", "matmul",
+           "matmul_int8", "plan", "quantize", "quantize_linear", "rms_norm", "rotary", "rotary_table",
+           "scaled_dot_product_attention", "scatter", "softmax", "swap", "swapped", "unswap"]
