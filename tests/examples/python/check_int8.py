@@ -85,3 +85,34 @@ class Bytes(Drawn):
         self.assert_error(WRONG, "out of i32 with a scale", vkformer.matmul_int8, a, b, input_scale=1, dtype=np.int32)
         large = np.zeros((1, 40000), np.uint8)
         self.assert_error("VKF_ERROR_TOO_LARGE", "32 bits", vkformer.matmul_int8, large, large.T)
+
+    def test_weights_in_blocks(self):
+        for i in self.draws(8):
+            n, k, kind = self.size(), 32 * self.size(3), ("q8", "q4")[i % 2]
+            weight, bias, x = self.numbers(n, k), self.numbers(n), self.numbers(self.size(9), k)
+            made = vkformer.quantize_weight(vkformer.Tensor(weight) if i % 3 else weight, kind)
+            self.assertEqual(made.shape, (n, k))
+            self.assertIn(kind, repr(made))
+            blocks = weight.reshape(n, -1, 32)
+            step = np.abs(blocks).max(-1) / 127 if kind == "q8" else (blocks.max(-1) - blocks.min(-1)) / 15
+            error = np.abs(made.numpy() - weight).reshape(blocks.shape).max(-1)
+            self.assertLess((error / step).max(), 0.6 if kind == "q8" else 1.6)  # q4 may clamp what lies far out
+            found = vkformer.linear(x, made, bias, activation="relu")
+            self.assert_close(found, np.maximum(x.astype(np.float64) @ made.numpy().T + bias, 0))
+            on_device = vkformer.linear(vkformer.Tensor(x), made, bias, activation="relu")
+            np.testing.assert_array_equal(on_device.numpy(), found)
+            np.testing.assert_array_equal(made.astype(np.float32).numpy(), made.numpy())
+        half = vkformer.linear(x.astype(np.float16), made)
+        self.assert_close(half, x.astype(np.float64) @ made.numpy().T, rtol=0.02, atol=0.05)
+        context = vkformer.Context()
+        before = context.used_bytes
+        made = vkformer.quantize_weight(vkformer.Tensor(self.numbers(256, 256), context=context), "q4")
+        self.assertLess(context.used_bytes - before, 256 * 256)
+        for call in (lambda: made.reshape(-1), lambda: made[1], lambda: made[:1]):
+            self.assert_error(WRONG, "no parts", call)
+        for call in (lambda: vkformer.softmax(made), lambda: vkformer.embedding([0], made), lambda: made.swapaxes(0, 1),
+                     lambda: vkformer.Linear({"weight": made}), lambda: vkformer.quantize_weight(made, "q8")):
+            self.assert_error(WRONG, "", call)
+        self.assert_error(WRONG, "'q5'", vkformer.quantize_weight, weight, "q5")
+        self.assert_error(WRONG, "32", vkformer.quantize_weight, weight[:, :31], "q8")
+        self.assert_error(WRONG, "", vkformer.quantize_weight, np.full((1, 32), np.nan), "q8")

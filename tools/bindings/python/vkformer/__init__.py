@@ -19,7 +19,7 @@ from .module import (ELU, GELU, Dropout, Embedding, Hardsigmoid, Hardswish, Iden
                      Tanh, from_torch)
 from .planning import Plan, plan
 from .swapping import swap, swapped, unswap
-from .tensor import Tensor, bfloat16
+from .tensor import Tensor, bfloat16, quantize_weight
 from .tokenizer import Encoding, Tokenizer
 from .trainer import Batch, Trainer
 from .transformer import (Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
@@ -34,5 +34,5 @@ __all__ = ["Batch", "Context", "Continuation", "Dropout", "ELU", "Embedder", "Em
            "TextStream", "Tokenizer", "Trainer", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
            "TransformerEncoder", "TransformerEncoderLayer", "activate", "adapter_base", "argmax", "bfloat16", "concat",
            "dequantize_linear", "embedding", "from_torch", "gather", "layer_norm", "linear", "log_softmax", "matmul",
-           "matmul_int8", "plan", "quantize", "quantize_linear", "rms_norm", "rotary", "rotary_table",
-           "scaled_dot_product_attention", "scatter", "softmax", "swap", "swapped", "unswap"]
+           "matmul_int8", "plan", "quantize", "quantize_linear", "quantize_weight", "rms_norm", "rotary",
+           "rotary_table", "scaled_dot_product_attention", "scatter", "softmax", "swap", "swapped", "unswap"]

@@ -20,6 +20,11 @@ _DTYPES: dict[np.dtype, int] = {
     np.dtype(np.float32): lib.VKF_DTYPE_F32, np.dtype(np.float16): lib.VKF_DTYPE_F16, bfloat16: lib.VKF_DTYPE_BF16,
     np.dtype(np.int32): lib.VKF_DTYPE_I32, np.dtype(np.bool_): lib.VKF_DTYPE_BOOL,
     np.dtype(np.int8): lib.VKF_DTYPE_I8, np.dtype(np.uint8): lib.VKF_DTYPE_U8}
+# Weights in blocks of 32 numbers, as quantize_weight() makes them: a block as it is on the host.
+q8 = np.dtype([("scale", np.float16), ("numbers", np.int8, 32)])
+q4 = np.dtype([("scale", np.float16), ("numbers", np.uint8, 16)])
+_BLOCKS = {q8: lib.VKF_DTYPE_Q8, q4: lib.VKF_DTYPE_Q4}
+_ALL_DTYPES = {**_DTYPES, **_BLOCKS}
 
 
 def torch_of(value: Any) -> Any:
@@ -189,22 +194,31 @@ class Tensor:
         return self if low == high else self.moveaxis(low, high).moveaxis(high - 1, low)
 
     def astype(self, dtype: Any) -> Tensor:
-        """Of the other type of floats, float32 or float16. From bfloat16 it goes through the host."""
+        """Of the other type of floats, float32 or float16. From bfloat16 and blocks it goes through the host."""
         if np.dtype(dtype) == self.dtype:
             return self
-        if self.dtype == bfloat16:
+        if self.dtype == bfloat16 or self.dtype in _BLOCKS:
             return Tensor(self.numpy(), context=self.context).astype(dtype)
         result = Tensor._new(self.context, self.shape, dtype)
         result._copy(self)
         return result
 
     def numpy(self) -> np.ndarray:
-        """A copy of the values, those of bfloat16 as float32."""
+        """A copy of the values, those of bfloat16 and of blocks as float32."""
+        if self.dtype in _BLOCKS:
+            return self._unblocked()
         values = np.empty(self.shape, self.dtype)
         if values.size:
             check(lib.vkf_buffer_read(self._buffer._handle, self._first * self.dtype.itemsize, writable(values),
                                       values.nbytes))
         return widened(values)
+
+    def _unblocked(self) -> np.ndarray:
+        blocks = np.empty(self.size // 32, self.dtype)
+        values = np.empty(self.shape, np.float32)
+        check(lib.vkf_tensor_read(self._c(), writable(blocks), blocks.nbytes))
+        lib.vkf_blocks_to_f32(_BLOCKS[self.dtype], pointer(blocks), typed("float", values), blocks.size)
+        return values
 
     def torch(self) -> Any:
         """A copy as a tensor of PyTorch's on the processor, in bfloat16 where this is."""
@@ -228,7 +242,7 @@ class Tensor:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __repr__(self) -> str:
-        kind = enumerator_name("vkf_dtype", "VKF_DTYPE_", _DTYPES[self.dtype])
+        kind = enumerator_name("vkf_dtype", "VKF_DTYPE_", _ALL_DTYPES[self.dtype])
         return f"<vkformer.Tensor {kind} {self.shape}>"
 
     def _axis(self, axis: int) -> int:
@@ -238,6 +252,8 @@ class Tensor:
 
     def _part(self, shape: Sequence[int], first: int) -> Tensor:
         """A view of the elements from `first` on."""
+        if self.dtype in _BLOCKS and (first or tuple(shape) != self.shape):
+            raise invalid("a weight in blocks has no parts and no other shape")
         view = Tensor.__new__(Tensor)
         view.context, view.shape, view.dtype = self.context, tuple(shape), self.dtype
         view._buffer, view._first, view._layout = self._buffer, self._first + first, self._layout
@@ -247,7 +263,7 @@ class Tensor:
         """The C tensor, of this shape or another one."""
         out = ffi.new("vkf_tensor *")
         out.buffer, out.offset_bytes = self._buffer._handle, self._first * self.dtype.itemsize
-        out.dtype, out.layout = _DTYPES[self.dtype], self._layout
+        out.dtype, out.layout = _ALL_DTYPES[self.dtype], self._layout
         shape = shape or self.shape or (1,)
         if len(shape) > len(out.shape) or max(shape) >= 2**32:
             raise invalid(f"a tensor of the shape {shape} has more axes or longer ones than fit here")
@@ -274,9 +290,28 @@ def packed(weight: Tensor) -> Tensor:
     best = lib.vkf_context_get_preferred_layout(context._handle, inputs, c_weight.dtype, *weight.shape)
     if best == weight._layout:
         return weight
-    made, c_made = weight._part(weight.shape, 0), ffi.new("vkf_tensor *")
+    c_made = ffi.new("vkf_tensor *")
     check(lib.vkf_pack_weight(context._handle, c_weight, ffi.NULL, c_made))
-    made._buffer, made._first, made._layout = _Buffer(context, 0), 0, c_made.layout
+    return _of_c(weight, weight.dtype, c_made)
+
+
+def quantize_weight(weight: Any, dtype: str) -> Tensor:
+    """A matrix (n, k) of floats as a weight of linear() in blocks of 32 numbers along k, "q8" or "q4": about 8 or 4
+    bits for each. k is a multiple of 32. It is read as float32, and has no parts and no other shape."""
+    kinds = {"q8": q8, "q4": q4}
+    if dtype not in kinds:
+        raise invalid(f"quantize_weight: dtype is {dtype!r}, and not 'q8' or 'q4'")
+    matrix = as_parameter(weight)
+    matrix = matrix if isinstance(matrix, Tensor) else Tensor(matrix)
+    c_made = ffi.new("vkf_tensor *")
+    check(lib.vkf_quantize_weight(matrix.context._handle, matrix._c(), _BLOCKS[kinds[dtype]], ffi.NULL, c_made))
+    return _of_c(matrix, kinds[dtype], c_made)
+
+
+def _of_c(source: Tensor, dtype: np.dtype, c_made: Any) -> Tensor:
+    """What the library has made of a tensor, in its shape."""
+    made = source._part(source.shape, 0)
+    made.dtype, made._buffer, made._first, made._layout = dtype, _Buffer(source.context, 0), 0, c_made.layout
     made._buffer._box[0] = c_made.buffer
     return made
 
