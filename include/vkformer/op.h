@@ -184,6 +184,14 @@ typedef struct vkf_sdpa_desc {
     vkf_tensor sinks;  // optional, (H) f32
     // How many keys lie before the first query, whose own position this is then with NONE and TOP_LEFT. 0 with others.
     uint32_t first_position;
+    // Optional: keys and values that are put into `key` and `value` first, from row first_position on. These are then
+    // caches, (B, Hkv, C, D) and (B, Hkv, C, Dv), of whose C rows S = first_position + T count.
+    vkf_tensor new_key;   // (B, Hkv, T, D)
+    vkf_tensor new_value; // (B, Hkv, T, Dv)
+    // Optional, a table as in vkf_rotary_desc that has all positions: queries are turned by their own ones, and so are
+    // new keys on their way or, without any, all keys. Not with VKF_CAUSAL_LENGTHS: vkf_rotary() takes any positions.
+    vkf_tensor rotary;
+    bool rotary_interleaved;
 } vkf_sdpa_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
 

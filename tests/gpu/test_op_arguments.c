@@ -395,6 +395,60 @@ static void test_attention_refuses_what_does_not_go_together(void **state)
     refuse(ops, &op, "eight key heads for four");
 }
 
+// The same with three new keys behind two, and queries and new keys turned.
+static vkf_sdpa_desc appending_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    vkf_sdpa_desc desc = attention_desc(ops, out);
+    desc.first_position = 2;
+    desc.new_key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 2, 3, 6))->tensor;
+    desc.new_value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 2, 3, 7))->tensor;
+    desc.rotary = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(5, 4))->tensor;
+    return desc;
+}
+
+static const vkf_test_plant APPENDING_PLANTS[] = {
+    VKF_PLANT(vkf_sdpa_desc, first_position, 3), // key has no room for as many
+    VKF_PLANT(vkf_sdpa_desc, first_position, UINT32_MAX - 1),
+    VKF_PLANT(vkf_sdpa_desc, first_position, 1),               // the masks are for five keys
+    VKF_PLANT(vkf_sdpa_desc, causal, VKF_CAUSAL_BOTTOM_RIGHT), // which says where queries stand
+    VKF_PLANT(vkf_sdpa_desc, causal, VKF_CAUSAL_LENGTHS),
+    VKF_PLANT(vkf_sdpa_desc, new_key.rank, 0), // they come together
+    VKF_PLANT(vkf_sdpa_desc, new_value.rank, 0),
+    VKF_PLANT(vkf_sdpa_desc, new_key.shape[2], 2),
+    VKF_PLANT(vkf_sdpa_desc, rotary.shape[0], 4), // the last position is 4
+    VKF_PLANT(vkf_sdpa_desc, rotary.shape[1], 3),
+};
+
+static void test_attention_refuses_new_keys_that_do_not_fit(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_sdpa_desc correct = appending_desc(ops, &out);
+    vkf_sdpa_desc desc = correct;
+    const operator_under_test op = {"vkf_scaled_dot_product_attention",
+                                    call_attention,
+                                    &desc,
+                                    {&desc.new_key, &desc.new_value, &desc.rotary, &desc.key, &desc.value},
+                                    {"new_key", "new_value", "rotary", "key", "value"},
+                                    out};
+    refuse_flaws(ops, &op);
+    refuse_plants(ops, &op, &correct, sizeof correct, APPENDING_PLANTS, COUNT_OF(APPENDING_PLANTS));
+    vkf_tensor *const read[] = {&desc.query, &desc.new_key, &desc.new_value, &desc.rotary,
+                                &desc.mask,  &desc.slopes,  &desc.sinks};
+    for (size_t i = 0; i < COUNT_OF(read); i++) // within what is written before they are read
+        for (int of_values = 0; of_values < 2; of_values++) {
+            desc = correct;
+            const vkf_tensor *cache = of_values ? &desc.value : &desc.key;
+            read[i]->buffer = cache->buffer;
+            read[i]->offset_bytes = cache->offset_bytes;
+            vkf_test_assert_refused(ops, call_attention(ops->gpu.context, &desc), VKF_ERROR_INVALID_ARGUMENT,
+                                    "overlap");
+        }
+    desc = correct;
+    desc.value.buffer = desc.key.buffer;
+    vkf_test_assert_refused(ops, call_attention(ops->gpu.context, &desc), VKF_ERROR_INVALID_ARGUMENT, "one cache");
+}
+
 static vkf_status call_layer_norm(vkf_context *context, const void *desc)
 {
     return vkf_layer_norm(context, desc);
@@ -769,6 +823,7 @@ int main(void)
         VKF_OPS_TEST(test_softmax_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_attention_refuses_wrong_tensors),
         VKF_OPS_TEST(test_attention_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_attention_refuses_new_keys_that_do_not_fit),
         VKF_OPS_TEST(test_layer_norm_refuses_wrong_tensors),
         VKF_OPS_TEST(test_layer_norm_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_heads_and_argmax_refuse_wrong_tensors),

@@ -3,7 +3,7 @@ from planted_error import Error
 
 ERRORS = (
     Error("rows of blocks are read from the panels of the first rows", "src/api/block_tensor.c",
-          "m->tensor->offset_bytes + (m->first + begin) * bytes;", "m->tensor->offset_bytes + m->first * bytes;",
+          "at = tensor->offset_bytes + (m->first + begin) * bytes;", "at = tensor->offset_bytes + m->first * bytes;",
           ("gpu.block_tensors.lavapipe.full",)),
     Error("a weight's later rows are rounded over its first", "src/api/block_tensor.c",
           "return vkf__block_rows_write(to, first, count, r->blocks);",
@@ -380,8 +380,7 @@ ERRORS = (
           "if (size != 1 && size != sizes[i])", "if (size != 1 && size > sizes[i])",
           ("gpu.op_arguments.lavapipe.full",)),
     Error("an input that begins before the output may reach into it", "src/api/check.c",
-          "        tensor_end(in) <= tensor_begin(out) ||",
-          "        tensor_begin(in) <= tensor_begin(out) ||",
+          "tensor_end(in) <= tensor_begin(out) ||", "tensor_begin(in) <= tensor_begin(out) ||",
           ("gpu.op_arguments.lavapipe.full",)),
     Error("two wrapped buffers of one VkBuffer count as apart", "src/api/check.c",
           "!vkf__buffers_share(in->buffer, out->buffer) ||", "in->buffer != out->buffer ||",

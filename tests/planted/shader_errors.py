@@ -187,6 +187,8 @@ ERRORS = (
     # Masks and attention
     Error("the causal mask hides a query's own key", "shaders/include/mask.glsl",
           "int(col) <= view.position", "int(col) < view.position", CASES),
+    Error("queries stand at the end of the first sequence", "shaders/include/mask.glsl",
+          "own += view.key_count;", "own += key_mask_load_i32(0);", CASES),
     Error("slopes count keys on one side of the query alone", "shaders/include/mask.glsl",
           "-abs(float(int(col) - view.origin))", "float(int(col) - view.origin)", CASES),
     Error("a slope below 0 lifts what a mask hides", "shaders/include/mask.glsl",
