@@ -1137,6 +1137,10 @@ pub struct vkf_sdpa_desc {
     pub slopes: vkf_tensor,
     pub sinks: vkf_tensor,
     pub first_position: u32,
+    pub new_key: vkf_tensor,
+    pub new_value: vkf_tensor,
+    pub rotary: vkf_tensor,
+    pub rotary_interleaved: bool,
 }
 impl Default for vkf_sdpa_desc {
     fn default() -> Self {
