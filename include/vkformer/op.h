@@ -164,10 +164,10 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf
 // of -inf is none. A buffer of the caller's that slopes or sinks lie in has the usage of uniform texel buffers.
 // Without keys (S = 0) out is 0.
 typedef struct vkf_sdpa_desc {
-    vkf_tensor query; // (B, H, L, D)
-    vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H
-    vkf_tensor value; // (B, Hkv, S, Dv)
-    vkf_tensor out;   // (B, H, L, Dv)
+    vkf_tensor query; // (B, H, L, D), f32 or f16
+    vkf_tensor key;   // (B, Hkv, S, D), of query's type, or bf16 where that is f32; Hkv divides H
+    vkf_tensor value; // (B, Hkv, S, Dv), of key's type
+    vkf_tensor out;   // (B, H, L, Dv), of query's type
     float scale;      // 0: 1 / sqrt(D)
     vkf_mask_kind mask_kind;
     vkf_tensor mask; // (B|1, H|1, L|1, S), or lower rank: missing leading dimensions broadcast

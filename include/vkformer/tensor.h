@@ -14,7 +14,8 @@ typedef enum vkf_dtype {
     VKF_DTYPE_F16 = 1,
     VKF_DTYPE_I32 = 2,
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
-    VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; with f32 activations
+    VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; and for the keys and
+                        // values of vkf_scaled_dot_product_attention(); with f32 activations
     // Weights of matrix products in blocks of 32 elements that follow each other along k; on the device only in panels.
     // On the host a row is its blocks one after the other, and a block its scale, a half whose lower byte comes first,
     // and then its elements.

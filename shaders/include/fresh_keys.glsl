@@ -28,9 +28,14 @@ uvec4 stored_vector(vec4 quads[VECTOR_QUADS])
     return floatBitsToUint(quads[0]);
 }
 #else
+#if SAME_TYPE(TYPE_KV, bf16p)
+#define STORED_BITS bfloat_bits
+#else
+#define STORED_BITS half_bits
+#endif
 uint stored_pair(vec2 pair)
 {
-    return half_bits(pair.x) | half_bits(pair.y) << 16;
+    return STORED_BITS(pair.x) | STORED_BITS(pair.y) << 16;
 }
 
 uvec4 stored_vector(vec4 quads[VECTOR_QUADS])

@@ -28,8 +28,8 @@ static vkf_status check_sizes(const vkf__checker *check, const attention_shape *
 static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *desc, attention_shape *out_shape)
 {
     VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->query, "query"));
-    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->key, "key"));
-    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->value, "value"));
+    VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->key, "key"));
+    VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->value, "value"));
     if (desc->query.rank != 4 || desc->key.rank != 4 || desc->value.rank != 4)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: query, key and value must be of rank 4",
                          check->function);
@@ -37,8 +37,10 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     const attention_shape s = {q[0], q[2], k[2], q[1], k[1], q[3], v[3], k[2], 0};
     const uint32_t key[] = {s.batch, s.kv_heads, s.k_len, s.dim}, value[] = {s.batch, s.kv_heads, s.k_len, s.v_dim};
     const uint32_t out[] = {s.batch, s.heads, s.q_len, s.v_dim};
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->key, "key", desc->query.dtype, 4, key));
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->value, "value", desc->query.dtype, 4, value));
+    const bool bfloats = desc->query.dtype == VKF_DTYPE_F32 && desc->key.dtype == VKF_DTYPE_BF16;
+    const vkf_dtype keys = bfloats ? VKF_DTYPE_BF16 : desc->query.dtype;
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->key, "key", keys, 4, key));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->value, "value", keys, 4, value));
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->query.dtype, 4, out));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->query, "query"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->key, "key"));

@@ -303,16 +303,20 @@ static const vkf__kernel rows[] = {
     ATTENTION_TILED(f16, f16, f16),
     ATTENTION_TILED(f16p, f16p, f16p),
     ATTENTION_TILED(f16p, f16p, f32),
-    // Keys and values in half the bytes, for activations in f32.
+    // Keys and values in half the bytes, for activations in f32. Not by matrices, which would round the queries, too;
+    // and no cache asks for matrices of bfloat16 yet.
     ATTENTION_TILED(f32, f16p, f32),
+    ATTENTION_TILED(f32, bf16p, f32),
     ATTENTION_DECODE(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE(f16, f16, f16, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f16p, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f32, attention_decode_half_configs),
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_keys_configs),
+    ATTENTION_DECODE(f32, bf16p, f32, attention_decode_half_keys_configs),
     ATTENTION_DECODE_JOINED(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE_JOINED(f16, f16, f16, attention_decode_half_configs),
     ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_keys_configs),
+    ATTENTION_DECODE_JOINED(f32, bf16p, f32, attention_decode_half_keys_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
     ATTENTION_COOPMAT2(f16, f16, f16),

@@ -142,6 +142,8 @@ static const vkf__kernel rows[] = {
     {.name = NAME_3("attention_texel4", f32, f16, f32), TYPES_3(f32, f16, f32), TEXELS_4(f32)},
     {.name = NAME_3("attention_texel", f32, f16, f32), TYPES_3(f32, f16, f32), TEXELS_1(f32)},
     ATTENTION_DIRECT(f32, f16p, f32),
+    // bfloat16 by this one alone: texels are read as floats, and no format is of it; words at addresses hold halves.
+    ATTENTION_DIRECT(f32, bf16p, f32),
 };
 
 const vkf__family vkf__software_attention_family = {rows, COUNT(rows)};

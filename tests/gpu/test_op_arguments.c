@@ -355,14 +355,17 @@ static const vkf_test_plant ATTENTION_PLANTS[] = {
     VKF_PLANT(vkf_sdpa_desc, key.shape[0], 1), // no broadcast over the batch
     VKF_PLANT(vkf_sdpa_desc, key.shape[1], 1), // unlike value
     VKF_PLANT(vkf_sdpa_desc, key.shape[2], 4),
-    VKF_PLANT(vkf_sdpa_desc, key.shape[3], 5),          // unlike query
-    VKF_PLANT(vkf_sdpa_desc, key.dtype, VKF_DTYPE_F16), // unlike query
+    VKF_PLANT(vkf_sdpa_desc, key.shape[3], 5),           // unlike query
+    VKF_PLANT(vkf_sdpa_desc, key.dtype, VKF_DTYPE_F16),  // unlike query
+    VKF_PLANT(vkf_sdpa_desc, key.dtype, VKF_DTYPE_BF16), // unlike value
     VKF_PLANT(vkf_sdpa_desc, value.rank, 3),
     VKF_PLANT(vkf_sdpa_desc, value.shape[1], 1),
     VKF_PLANT(vkf_sdpa_desc, value.shape[2], 4),
     VKF_PLANT(vkf_sdpa_desc, value.shape[3], 6), // unlike out
     VKF_PLANT(vkf_sdpa_desc, value.dtype, VKF_DTYPE_F16),
-    VKF_PLANT(vkf_sdpa_desc, out.shape[1], 2), // as many heads as key has
+    VKF_PLANT(vkf_sdpa_desc, value.dtype, VKF_DTYPE_BF16), // unlike key
+    VKF_PLANT(vkf_sdpa_desc, query.dtype, VKF_DTYPE_BF16), // keys alone have it
+    VKF_PLANT(vkf_sdpa_desc, out.shape[1], 2),             // as many heads as key has
     VKF_PLANT(vkf_sdpa_desc, out.shape[3], 6),
     VKF_PLANT(vkf_sdpa_desc, out.dtype, VKF_DTYPE_F16),
     VKF_PLANT(vkf_sdpa_desc, mask.shape[0], 2), // neither 1 nor the number of heads
@@ -389,6 +392,12 @@ static void test_attention_refuses_what_does_not_go_together(void **state)
     desc.key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5, 6))->tensor;
     desc.value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5, 7))->tensor;
     refuse(ops, &op, "three key heads for four");
+    desc = correct;
+    desc.key = vkf_test_constant(ops, VKF_DTYPE_BF16, 1, SHAPE(2, 2, 5, 6))->tensor;
+    desc.value = vkf_test_constant(ops, VKF_DTYPE_BF16, 1, SHAPE(2, 2, 5, 7))->tensor;
+    desc.query = vkf_test_constant(ops, VKF_DTYPE_F16, 1, SHAPE(2, 4, 3, 6))->tensor;
+    desc.out.dtype = VKF_DTYPE_F16;
+    refuse(ops, &op, "keys of bfloat16 for queries of f16");
     desc = correct;
     desc.key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 8, 5, 6))->tensor;
     desc.value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 8, 5, 7))->tensor;

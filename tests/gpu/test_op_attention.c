@@ -232,6 +232,33 @@ static void test_attention_half_storage(void **state)
         run_masked(ops, VKF_DTYPE_F16);
 }
 
+#define BFLOATS .kv_dtype = VKF_DTYPE_BF16
+
+static const vkf_test_sdpa_case BFLOAT_KEYS[] = {
+    {SIZES(2, 3, 0, 9, 33, 8, 0), BFLOATS},
+    {SIZES(2, 2, 0, 7, 9, 5, 3), BFLOATS},
+    {SIZES(2, 4, 2, 3, 1, 16, 20), BFLOATS},
+    {SIZES(1, 4, 2, 7, 33, 64, 0), BFLOATS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 5},
+    {SIZES(2, 6, 2, 33, 65, 20, 12), BFLOATS, .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = VKF_TEST_MASK_ROWS,
+     .mask_all = true, .fully_masked = VKF_FULLY_MASKED_UNIFORM, .form = {.window_right = 2, .soft_cap = 3}},
+    {SIZES(2, 4, 1, 1, 2100, 8, 0), BFLOATS, .key_mask_kind = VKF_MASK_LENGTHS, .form = {.sloped = true, .sunk = true}},
+    {SIZES(1, 2, 0, 3, 700, 13, 0), BFLOATS, .form = {.sunk = true}, .scale = -0.5f},
+    {SIZES(1, 2, 1, 5, 40, 8, 257), BFLOATS}, // in three steps
+};
+
+// Keys and values in half the bytes, off and on every alignment.
+static void test_attention_bfloat_keys(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(BFLOAT_KEYS); i++) {
+        for (int aligned = 0; aligned < 2; aligned++) {
+            ops->aligned = aligned;
+            if (i < 1 || vkf_test_all() || aligned == (int)(i % 2))
+                vkf_test_sdpa_check(ops, &BFLOAT_KEYS[i]);
+        }
+    }
+}
+
 // With VKF_TEST_ALL=1: all widths with all masks.
 static void test_attention_widths_with_masks(void **state)
 {
@@ -328,6 +355,7 @@ int main(void)
         VKF_OPS_TEST(test_attention_scale),
         VKF_OPS_TEST(test_attention_long_keys),
         VKF_OPS_TEST(test_attention_half_storage),
+        VKF_OPS_TEST(test_attention_bfloat_keys),
         VKF_OPS_TEST(test_attention_widths_with_masks),
         VKF_OPS_TEST(test_attention_hidden_keys_are_not_seen),
         VKF_OPS_TEST(test_attention_rows_are_independent),

@@ -55,12 +55,13 @@ static const vkf_test_sdpa_case JOINED_PARTS[] = {
     {SIZES(1, 1, 1, 1, 4200, 64, 0), .fully_masked = VKF_FULLY_MASKED_NAN},
 };
 
-static void check_joined(vkf_test_ops *ops, vkf_dtype dtype)
+static void check_joined(vkf_test_ops *ops, vkf_dtype dtype, vkf_dtype kv_dtype)
 {
     const bool half = dtype == VKF_DTYPE_F16;
     for (size_t i = 0; i < COUNT_OF(JOINED_PARTS); i++) {
         vkf_test_sdpa_case c = JOINED_PARTS[i];
         c.dtype = dtype;
+        c.kv_dtype = kv_dtype;
         ops->aligned = true;
         vkf_test_sdpa_run(ops, &c, half ? 1e-4 : 3e-5, half ? 0x1p-10 : 2e-5);
         const char *ran = vkf_context_get_last_op_kernel(ops->gpu.context);
@@ -83,9 +84,10 @@ static void test_last_workgroup_joins_parts(void **state)
     const vkf__caps *caps = &vkf_test_ops_of(state)->gpu.context->device.plan.caps;
     skip_unless_parts_are_joined(caps);
     if (vkf_test_ops_open_variant(&ops, JOINED)) {
-        check_joined(&ops, VKF_DTYPE_F32);
+        check_joined(&ops, VKF_DTYPE_F32, VKF_DTYPE_F32);
+        check_joined(&ops, VKF_DTYPE_F32, VKF_DTYPE_BF16);
         if (caps->storage_16bit)
-            check_joined(&ops, VKF_DTYPE_F16);
+            check_joined(&ops, VKF_DTYPE_F16, VKF_DTYPE_F16);
     }
     vkf_test_ops_close(&ops);
 }

@@ -254,6 +254,8 @@ ERRORS = (
     Error("fresh keys are rotated by the angles of the first", "shaders/include/fresh_keys.glsl",
           "uint angle = (p.first_position + i) * p.rotary_dim", "uint angle = p.first_position * p.rotary_dim",
           CASES),
+    Error("fresh keys of bfloat16 are kept as halves", "shaders/include/fresh_keys.glsl",
+          "#define STORED_BITS bfloat_bits", "#define STORED_BITS half_bits", CASES),
     Error("fresh keys of later queries are not kept", "shaders/attention/attention_decode.comp",
           "bool kept = w.first_row == 0 && ", "bool kept = w.first_row == 0 && first + slot() == p.fresh_first && ",
           CASES),

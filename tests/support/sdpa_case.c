@@ -19,6 +19,7 @@ static vkf_test_sdpa_case resolve(vkf_test_ops *ops, const vkf_test_sdpa_case *c
     vkf_test_make_form(ops, &full.form, c->heads);
     full.kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
     full.v_dim = c->v_dim > 0 ? c->v_dim : c->dim;
+    full.kv_dtype = c->kv_dtype > 0 ? c->kv_dtype : c->dtype;
     return full;
 }
 
@@ -43,8 +44,8 @@ static sdpa_operands make_operands(vkf_test_ops *ops, const vkf_test_sdpa_case *
 {
     sdpa_operands o = {
         .query = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->heads, c->q_len, c->dim)),
-        .key = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->k_len, c->dim)),
-        .value = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->k_len, c->v_dim)),
+        .key = vkf_test_normal(ops, c->kv_dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->k_len, c->dim)),
+        .value = vkf_test_normal(ops, c->kv_dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->k_len, c->v_dim)),
         .mask = make_mask(ops, c),
         .key_mask = vkf_test_key_mask_operand(ops, c->key_mask_kind, c->batch, c->k_len, c->mask_all),
         .out = vkf_test_output(ops, c->dtype, SHAPE(c->batch, c->heads, c->q_len, c->v_dim)),
@@ -152,12 +153,13 @@ void vkf_test_sdpa_run(vkf_test_ops *ops, const vkf_test_sdpa_case *sdpa, double
     float *expected = expect(c, &o);
     const char *label = vkf_test_label(
         &ops->gpu,
-        "%s: %s, batch %u, heads %u and %u, queries %u, keys %u, dims %u and %u, mask %d over %u, key mask %d,"
+        "%s: %s and %s, batch %u, heads %u and %u, queries %u, keys %u, dims %u and %u, mask %d over %u, key mask %d,"
         " causal %d, window %u and %u, cap %g, rule %d%s%s%s%s",
-        vkf_test_taken_kernel(), vkf_dtype_name(c->dtype), c->batch, c->heads, c->kv_heads, c->q_len, c->k_len, c->dim,
-        c->v_dim, (int)c->mask_kind, c->mask_dims, (int)c->key_mask_kind, (int)c->causal, c->window,
-        c->form.window_right, (double)c->form.soft_cap, (int)c->fully_masked, c->form.sloped ? ", slopes" : "",
-        c->form.sunk ? ", sinks" : "", c->mask_all ? ", masked rows" : "", ops->aligned ? ", aligned" : "");
+        vkf_test_taken_kernel(), vkf_dtype_name(c->dtype), vkf_dtype_name(c->kv_dtype), c->batch, c->heads, c->kv_heads,
+        c->q_len, c->k_len, c->dim, c->v_dim, (int)c->mask_kind, c->mask_dims, (int)c->key_mask_kind, (int)c->causal,
+        c->window, c->form.window_right, (double)c->form.soft_cap, (int)c->fully_masked,
+        c->form.sloped ? ", slopes" : "", c->form.sunk ? ", sinks" : "", c->mask_all ? ", masked rows" : "",
+        ops->aligned ? ", aligned" : "");
     assert_close(o.out->values, expected, o.out->count, fmax(atol, matrix_rounding(c)), rtol, label);
     free(expected);
     vkf_test_ops_reset(ops);

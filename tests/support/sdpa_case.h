@@ -16,7 +16,8 @@ typedef struct vkf_test_sdpa_case {
     uint32_t dim;
     uint32_t v_dim; // 0: dim
     vkf_dtype dtype;
-    float scale; // 0: default
+    vkf_dtype kv_dtype; // of key and value; 0: dtype
+    float scale;        // 0: default
     vkf_mask_kind mask_kind;
     uint32_t mask_dims; // VKF_TEST_MASK_*; the mask's rank is the least that has them
     vkf_mask_kind key_mask_kind;

@@ -8,7 +8,7 @@
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
 
-static const vkf_dtype fff[] = {F, F, F}, hhf[] = {H, H, F};
+static const vkf_dtype fff[] = {F, F, F}, hhf[] = {H, H, F}, fbf[] = {F, VKF_DTYPE_BF16, F};
 
 static void assert_selected(const vkf__caps *caps, const vkf_dtype *types, vkf__problem problem, const char *name)
 {
@@ -30,6 +30,7 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     vkf__problem problem = {.m = 1, .n = 512, .k = 64, .wants = VKF_FORM_SPLIT};
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes16");
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes8");
+    assert_selected(&caps, fbf, problem, "attention_decode.f32_bf16p_f32/lanes8");
     problem.m = 8;
     problem.k = 128;
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes32");
@@ -43,10 +44,12 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/wide4");
     problem.m = 9;
     assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d128");
+    assert_selected(&caps, fbf, problem, "attention_tiled.f32_bf16p_f32/d128");
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
     problem.m = 1;
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/shared8");
+    assert_selected(&caps, fbf, problem, "attention_direct.f32_bf16p_f32/q1k1");
 }
 
 // A row of its own for each workgroup, unless the subgroup is too small for that.
@@ -106,6 +109,7 @@ static void test_attention_rows_fit_registers_on_a_gpu(void **state)
     settle_traits(&caps);
     problem.k = 128;
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/q4k4");
+    assert_selected(&caps, fbf, problem, "nothing"); // three steps serve
 }
 
 // The keys of few queries are divided until each core of a GPU has four workgroups, into 16 parts at most, and no finer

@@ -1,7 +1,7 @@
 # Which kernels the library embeds. VKF_KERNELS chooses groups of them; a kernel is embedded if all groups that it
 # belongs to are chosen. Kernels that only models use go with that part of the library (VkfParts.cmake).
 #   f16        operands in 16-bit floats; those in f32 alone are always there
-#   bf16       weights in bfloat16
+#   bf16       weights, and keys and values, in bfloat16
 #   blocks     weights in blocks (q8 and its like)
 #   matrices   products by cooperative matrices
 #   software   for drivers that run on the processor, as lavapipe: without these they take the other kernels
