@@ -13,8 +13,8 @@ from vkformer._native import ffi, lib
 from vkformer.errors import check
 from vkformer.layer import exactly
 
-# Of a result, beside the largest of its numbers where that is less than 1, for a float32 or a float16.
-BOUNDS = {np.dtype(np.float32): (1e-5, 1e-5), np.dtype(np.float16): (2e-3, 2e-3)}
+# Of a result, beside the largest of its numbers where that is less than 1, by its type.
+BOUNDS = {"float32": (1e-5, 1e-5), "float16": (2e-3, 2e-3), "bfloat16": (1.6e-2, 1.6e-2)}
 DESCS = {"scaled_dot_product_attention": "sdpa", "dequantize_linear": "quantize_linear"}
 
 
@@ -35,7 +35,7 @@ class Runner:
         self.context = vkformer.Context(device)
 
     def tensor(self, array):
-        if array.dtype not in (np.float32, np.float16, np.int32, np.int8, np.uint8, np.bool_):
+        if array.dtype not in (np.float32, np.float16, vkformer.bfloat16, np.int32, np.int8, np.uint8, np.bool_):
             raise Missing("elements of %s" % array.dtype)
         if array.ndim > 4:
             raise Missing("tensors of more than four dimensions")
@@ -113,7 +113,9 @@ def judge(result, expected):
         return next((wrong for wrong in verdicts if wrong[0] == "wrong"), ("right", ""))
     if result.shape != expected.shape:
         return "wrong", "the shape is %s, and not %s" % (result.shape, expected.shape)
-    relative, absolute = BOUNDS.get(result.dtype, (0, 0))
+    relative, absolute = BOUNDS.get(str(result.dtype), (0, 0))
+    if str(result.dtype) == "bfloat16":  # of which NumPy knows little
+        result, expected = result.astype(np.float32), expected.astype(np.float32)
     finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind == "f" else np.zeros(0)
     absolute *= min(1.0, float(finite.max()) if finite.size else 1.0)
     if np.allclose(result, expected, relative, absolute, equal_nan=True):
