@@ -186,8 +186,8 @@ typedef struct vkf_sdpa_desc {
     uint32_t first_position;
     // Optional: keys and values that are put into `key` and `value` first, from row first_position on. These are then
     // caches, (B, Hkv, C, D) and (B, Hkv, C, Dv), of whose C rows S = first_position + T count.
-    vkf_tensor new_key;   // (B, Hkv, T, D)
-    vkf_tensor new_value; // (B, Hkv, T, Dv)
+    vkf_tensor new_key;   // (B, Hkv, T, D), of query's type
+    vkf_tensor new_value; // (B, Hkv, T, Dv), the same
     // Optional, a table as in vkf_rotary_desc that has all positions: queries are turned by their own ones, and so are
     // new keys on their way or, without any, all keys. Not with VKF_CAUSAL_LENGTHS: vkf_rotary() takes any positions.
     vkf_tensor rotary;

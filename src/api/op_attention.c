@@ -71,8 +71,8 @@ static vkf_status check_new_keys(const vkf__checker *check, const vkf_sdpa_desc 
         return VKF_OK;
     const uint32_t len = desc->new_key.rank == 4 ? desc->new_key.shape[2] : 0;
     const uint32_t key[] = {s->batch, s->kv_heads, len, s->dim}, value[] = {s->batch, s->kv_heads, len, s->v_dim};
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->new_key, "new_key", desc->key.dtype, 4, key));
-    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->new_value, "new_value", desc->value.dtype, 4, value));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->new_key, "new_key", desc->query.dtype, 4, key));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->new_value, "new_value", desc->query.dtype, 4, value));
     if (desc->first_position > s->capacity || len > s->capacity - desc->first_position)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u new keys behind %u, and key has %u rows",
                          check->function, len, desc->first_position, s->capacity);
@@ -98,6 +98,9 @@ static vkf_status check_rotary(const vkf__checker *check, const vkf_sdpa_desc *d
     uint32_t count = 0;
     VKF_RETURN_IF_ERROR(vkf__check_elements(check, &desc->query, &count));
     VKF_RETURN_IF_ERROR(vkf__check_elements(check, &desc->key, &count));
+    if (desc->new_key.rank == 0 && desc->key.dtype != desc->query.dtype)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: rotary turns keys in %s as new keys alone",
+                         check->function, vkf_dtype_name(desc->key.dtype));
     const int64_t first = vkf__own_positions_of(desc->causal, desc->first_position, s->q_len, s->k_len).first;
     const int64_t end = first + s->q_len > s->k_len ? first + s->q_len : s->k_len;
     if (desc->causal != VKF_CAUSAL_LENGTHS && first >= 0 && end <= table->shape[0] && table->shape[1] % 2 == 0 &&
@@ -189,6 +192,25 @@ static vkf_status emit_turned(vkf__work *work, const char *label, const vkf_sdpa
     return vkf__emit_rotary(work, &turn);
 }
 
+// Turns heads on their way to a temporary tensor, in whose place they are then read.
+static vkf_status emit_turned_apart(vkf__work *work, const char *label, const attention_job *job, uint32_t count,
+                                    uint32_t len, uint32_t first_position, vkf__span *inout_heads)
+{
+    vkf__span turned;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, inout_heads->dtype, (uint64_t)count * len * job->shape.dim, &turned));
+    const head_rows rows = {
+        .x = *inout_heads,
+        .out = turned,
+        .count = count,
+        .len = len,
+        .width = job->shape.dim,
+        .first_position = first_position,
+        .out_len = len,
+    };
+    *inout_heads = turned;
+    return emit_turned(work, label, job->desc, &rows);
+}
+
 static vkf_status emit_new_keys(vkf__work *work, const attention_job *job)
 {
     const vkf_sdpa_desc *desc = job->desc;
@@ -203,31 +225,15 @@ static vkf_status emit_new_keys(vkf__work *work, const attention_job *job)
         .out_first = desc->first_position,
         .out_len = s->capacity,
     };
-    VKF_RETURN_IF_ERROR(desc->rotary.rank > 0 ? emit_turned(work, "new_key", desc, &rows)
-                                              : emit_copied(work, "new_key", &rows));
+    const bool turns = desc->rotary.rank > 0, at_once = turns && rows.x.dtype == rows.out.dtype;
+    if (turns && !at_once)
+        VKF_RETURN_IF_ERROR(
+            emit_turned_apart(work, "new_key_rotary", job, rows.count, rows.len, rows.first_position, &rows.x));
+    VKF_RETURN_IF_ERROR(at_once ? emit_turned(work, "new_key", desc, &rows) : emit_copied(work, "new_key", &rows));
     rows.x = vkf__span_of(&desc->new_value);
     rows.out = vkf__span_of(&desc->value);
     rows.width = s->v_dim;
     return emit_copied(work, "new_value", &rows);
-}
-
-// Turns heads on their way to a temporary tensor, in whose place they are then read.
-static vkf_status emit_turned_apart(vkf__work *work, const char *label, const attention_job *job, uint32_t count,
-                                    uint32_t len, uint32_t first_position, vkf__heads_span *inout_heads)
-{
-    vkf__span turned;
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, inout_heads->span.dtype, (uint64_t)count * len * job->shape.dim, &turned));
-    const head_rows rows = {
-        .x = inout_heads->span,
-        .out = turned,
-        .count = count,
-        .len = len,
-        .width = job->shape.dim,
-        .first_position = first_position,
-        .out_len = len,
-    };
-    inout_heads->span = turned;
-    return emit_turned(work, label, job->desc, &rows);
 }
 
 static vkf_status emit_all_turned(vkf__work *work, const attention_job *job, vkf__attention_args *args)
@@ -235,10 +241,11 @@ static vkf_status emit_all_turned(vkf__work *work, const attention_job *job, vkf
     const attention_shape *s = &job->shape;
     const vkf__own_positions own =
         vkf__own_positions_of(job->desc->causal, job->desc->first_position, s->q_len, s->k_len);
-    VKF_RETURN_IF_ERROR(
-        emit_turned_apart(work, "query_rotary", job, s->batch * s->heads, s->q_len, (uint32_t)own.first, &args->q));
-    return s->new_len > 0 ? VKF_OK
-                          : emit_turned_apart(work, "key_rotary", job, s->batch * s->kv_heads, s->k_len, 0, &args->k);
+    VKF_RETURN_IF_ERROR(emit_turned_apart(work, "query_rotary", job, s->batch * s->heads, s->q_len, (uint32_t)own.first,
+                                          &args->q.span));
+    return s->new_len > 0
+               ? VKF_OK
+               : emit_turned_apart(work, "key_rotary", job, s->batch * s->kv_heads, s->k_len, 0, &args->k.span);
 }
 
 static vkf_status emit_job(vkf__work *work, const void *emitted)

@@ -454,6 +454,11 @@ static void test_attention_refuses_new_keys_that_do_not_fit(void **state)
                                     "overlap");
         }
     desc = correct;
+    desc.new_key.rank = desc.new_value.rank = 0;
+    desc.key = vkf_test_constant(ops, VKF_DTYPE_BF16, 1, SHAPE(2, 2, 5, 6))->tensor;
+    desc.value = vkf_test_constant(ops, VKF_DTYPE_BF16, 1, SHAPE(2, 2, 5, 7))->tensor;
+    vkf_test_assert_refused(ops, call_attention(ops->gpu.context, &desc), VKF_ERROR_INVALID_ARGUMENT, "bf16 turned");
+    desc = correct;
     desc.value.buffer = desc.key.buffer;
     vkf_test_assert_refused(ops, call_attention(ops->gpu.context, &desc), VKF_ERROR_INVALID_ARGUMENT, "one cache");
 }

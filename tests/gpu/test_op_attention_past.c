@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "support/op_fixture.h"
 
 #define BASE 10000.0
@@ -15,6 +16,7 @@ typedef struct past_case {
     bool interleaved;
     vkf_causal causal;
     vkf_dtype dtype;
+    vkf_dtype cache; // 0: dtype
 } past_case;
 
 static const past_case CASES[] = {
@@ -23,6 +25,8 @@ static const past_case CASES[] = {
     {2, 4, 2, 5, 17, 9, 7, 5, 40, .causal = VKF_CAUSAL_TOP_LEFT, .dtype = VKF_DTYPE_F32},
     {3, 6, 3, 1, 64, 64, 65, 1, 70, .rotary_dim = 64, .interleaved = true, .dtype = VKF_DTYPE_F16},
     {2, 2, 2, 3, 13, 7, 2, 6, 11, .rotary_dim = 6, .interleaved = true, .dtype = VKF_DTYPE_F32},
+    {2, 4, 2, 2, 16, 8, 9, 2, 15, .rotary_dim = 16, .dtype = VKF_DTYPE_F32, .cache = VKF_DTYPE_BF16},
+    {1, 2, 1, 4, 9, 11, 3, 4, 7, .dtype = VKF_DTYPE_F32, .cache = VKF_DTYPE_BF16},
     {2, 3, 1, 33, 32, 32, 0, 0, 33, .rotary_dim = 32, .causal = VKF_CAUSAL_TOP_LEFT, .dtype = VKF_DTYPE_F32},
     {1, 2, 1, 4, 8, 8, 0, 0, 19, .rotary_dim = 8, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .dtype = VKF_DTYPE_F16},
     {1, 2, 1, 4, 8, 8, 5, 0, 19, .causal = VKF_CAUSAL_TOP_LEFT, .dtype = VKF_DTYPE_F32},
@@ -37,12 +41,17 @@ static uint32_t keys_of(const past_case *c)
     return c->new_len > 0 ? c->past + c->new_len : c->capacity;
 }
 
+static vkf_dtype cache_of(const past_case *c)
+{
+    return c->cache > 0 ? c->cache : c->dtype;
+}
+
 static past_operands make_operands(vkf_test_ops *ops, const past_case *c)
 {
     past_operands o = {
         .query = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->heads, c->q_len, c->dim)),
-        .key = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->capacity, c->dim)),
-        .value = vkf_test_normal(ops, c->dtype, 0, 1, SHAPE(c->batch, c->kv_heads, c->capacity, c->v_dim)),
+        .key = vkf_test_normal(ops, cache_of(c), 0, 1, SHAPE(c->batch, c->kv_heads, c->capacity, c->dim)),
+        .value = vkf_test_normal(ops, cache_of(c), 0, 1, SHAPE(c->batch, c->kv_heads, c->capacity, c->v_dim)),
         .out = vkf_test_output(ops, c->dtype, SHAPE(c->batch, c->heads, c->q_len, c->v_dim)),
     };
     if (c->new_len > 0) {
@@ -78,12 +87,16 @@ static float *turned(vkf_test_ops *ops, const past_case *c, const past_operands 
     return values;
 }
 
-// Puts rows of `width` into those of `heads` caches, from row `first` on.
-static void put_rows(float *cache, const float *rows, uint32_t heads, uint32_t capacity, uint32_t first, uint32_t len,
-                     uint32_t width)
+// Puts rows of `width` into those of the heads' caches, behind the past.
+static void put_rows(const past_case *c, float *cache, const float *rows, uint32_t width)
 {
-    for (size_t h = 0; h < heads; h++)
-        memcpy(cache + (h * capacity + first) * width, rows + h * len * width, (size_t)len * width * sizeof *cache);
+    const size_t count = (size_t)c->new_len * width, row = (size_t)c->past * width;
+    for (size_t h = 0; h < (size_t)c->batch * c->kv_heads; h++)
+        for (size_t i = 0; i < count; i++) {
+            const float value = rows[h * count + i];
+            cache[h * c->capacity * width + row + i] =
+                c->cache == VKF_DTYPE_BF16 ? vkf__float_from_bfloat(vkf__bfloat_from_float(value)) : value;
+        }
 }
 
 // The first `len` rows of each head as an operand.
@@ -94,7 +107,7 @@ static vkf_test_operand *first_rows(vkf_test_ops *ops, const past_case *c, const
     float *rows = vkf_test_floats((size_t)heads * len * width);
     for (size_t h = 0; h < heads; h++)
         memcpy(rows + h * len * width, cache + h * c->capacity * width, (size_t)len * width * sizeof *rows);
-    vkf_test_operand *operand = vkf_test_values(ops, c->dtype, rows, SHAPE(c->batch, c->kv_heads, len, width));
+    vkf_test_operand *operand = vkf_test_values(ops, cache_of(c), rows, SHAPE(c->batch, c->kv_heads, len, width));
     free(rows);
     return operand;
 }
@@ -102,15 +115,15 @@ static vkf_test_operand *first_rows(vkf_test_ops *ops, const past_case *c, const
 // Step by step: *key and *value get what the caches have to hold.
 static vkf_test_operand *expect(vkf_test_ops *ops, const past_case *c, const past_operands *o, float *key, float *value)
 {
-    const uint32_t heads = c->batch * c->kv_heads, keys = keys_of(c);
+    const uint32_t keys = keys_of(c);
     const uint32_t first = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? keys - c->q_len : c->past;
     float *query = turned(ops, c, o, o->query, first);
     float *seen = turned(ops, c, o, c->new_len > 0 ? o->new_key : o->key, c->new_len > 0 ? c->past : 0);
     memcpy(key, o->key->values, o->key->count * sizeof *key);
     memcpy(value, o->value->values, o->value->count * sizeof *value);
     if (c->new_len > 0) {
-        put_rows(key, seen, heads, c->capacity, c->past, c->new_len, c->dim);
-        put_rows(value, o->new_value->values, heads, c->capacity, c->past, c->new_len, c->v_dim);
+        put_rows(c, key, seen, c->dim);
+        put_rows(c, value, o->new_value->values, c->v_dim);
     }
     vkf_test_operand *out = vkf_test_output(ops, c->dtype, SHAPE(c->batch, c->heads, c->q_len, c->v_dim));
     const vkf_sdpa_desc desc = {
@@ -176,7 +189,7 @@ static void test_new_keys_without_queries(void **state)
     const past_operands o = make_operands(ops, &c);
     vkf_sdpa_desc desc = desc_of(&c, &o);
     desc.query.shape[2] = desc.out.shape[2] = 0;
-    put_rows(o.key->values, o.new_key->values, 1, c.capacity, c.past, c.new_len, c.dim);
+    put_rows(&c, o.key->values, o.new_key->values, c.dim);
     float *key = vkf_test_floats(o.key->count);
     memcpy(key, o.key->values, o.key->count * sizeof *key);
     vkf_test_assert_ok(ops, vkf_scaled_dot_product_attention(ops->gpu.context, &desc), "attention");
