@@ -14,7 +14,6 @@ from .operators import Missing
 
 BASE, POSITIONS = 10000.0, 512
 TYPES = {"f32": np.float32, "f16": np.float16}
-WANTED_TYPES = {"bf16": "keys and values in bf16"}
 NO_GRADIENT, NO_FULL_WEIGHTS = "a gradient as an operator", "weights for every row"
 
 
@@ -65,21 +64,35 @@ def soft_max_back(run, random, ne, scale, max_bias):
     raise Missing(NO_GRADIENT)
 
 
+def bits_of(x):
+    """The upper halves of float32."""
+    return (x.view(np.uint32) >> 16).astype(np.uint16)
+
+
+def cut_to_bfloats(x):
+    """Such as bfloat16 has, in float32."""
+    return (bits_of(x).astype(np.uint32) << 16).view(np.float32)
+
+
 def flash_attn_ext(run, random, k_size, v_size, heads, repeats, keys, queries, mask, sinks, max_bias, soft_cap,
                    precision, k_type, v_type, permuted=False):
-    for kind in (k_type, v_type):
-        if kind not in TYPES:
-            raise Missing(WANTED_TYPES.get(kind, "keys and values in blocks"))
+    bfloats = k_type == v_type == "bf16"  # which queries in f32 read
+    if not bfloats and not {k_type, v_type} <= set(TYPES):
+        raise Missing("keys and values in blocks")
     group, batch = repeats
     query = uniform(random, (batch, heads * group, queries, k_size))
-    key = uniform(random, (batch, heads, keys, k_size), TYPES[k_type])
-    value = uniform(random, (batch, heads, keys, v_size), TYPES[v_type])
-    dtype = np.float16 if precision == "default" else np.float32
+    key = uniform(random, (batch, heads, keys, k_size), TYPES.get(k_type, np.float32))
+    value = uniform(random, (batch, heads, keys, v_size), TYPES.get(v_type, np.float32))
+    dtype = np.float16 if precision == "default" and not bfloats else np.float32
     query, key, value = (x.astype(dtype) for x in (query, key, value))
+    if bfloats:
+        key, value = (cut_to_bfloats(x) for x in (key, value))
     tensors, fields, bias, sink = scores_operands(random, heads * group, (batch, 1, queries, keys), np.float16, mask,
                                                   sinks, max_bias)
     fields.update({"soft_cap": soft_cap} if soft_cap else {})
     lie = [run.split_heads(np.ascontiguousarray(x.swapaxes(1, 2))) if permuted else x for x in (query, key, value)]
+    if bfloats:
+        lie[1:] = (bits_of(x).view(vkformer.bfloat16) for x in lie[1:])
     out = run.call("scaled_dot_product_attention", (*query.shape[:3], v_size), dtype,
                    {**dict(zip(("query", "key", "value"), lie)), **tensors}, fields)
     return out, numbers.attention(query, key, value, k_size ** -0.5, bias, sink, soft_cap)
