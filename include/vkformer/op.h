@@ -165,7 +165,9 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf
 // Without keys (S = 0) out is 0.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D), f32 or f16
-    vkf_tensor key;   // (B, Hkv, S, D), of query's type, or bf16 where that is f32; Hkv divides H
+    // (B, Hkv, S, D), of query's type, or bf16 or q8 where that is f32; Hkv divides H. Of q8 D and Dv are multiples of
+    // 32 and at most 256, and new_key, new_value and rotary are absent.
+    vkf_tensor key;
     vkf_tensor value; // (B, Hkv, S, Dv), of key's type
     vkf_tensor out;   // (B, H, L, Dv), of query's type
     float scale;      // 0: 1 / sqrt(D)

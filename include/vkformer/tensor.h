@@ -16,8 +16,9 @@ typedef enum vkf_dtype {
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
     VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; and for the keys and
                         // values of vkf_scaled_dot_product_attention(); with f32 activations
-    // Weights of matrix products in blocks of 32 elements that follow each other along k; on the device only in panels.
-    // On the host a row is its blocks one after the other, and a block its scale, a half whose lower byte comes first,
+    // Weights of matrix products in blocks of 32 elements that follow each other along k; on the device only in panels,
+    // but for the keys and values of vkf_scaled_dot_product_attention(), which may be rows of q8 (B, H, S, D). On the
+    // host a row is its blocks one after the other, and a block its scale, a half whose lower byte comes first,
     // and then its elements.
     VKF_DTYPE_Q8 = 5, // scale * q: 32 signed bytes q, as in GGUF's Q8_0
     VKF_DTYPE_Q4 = 6, // scale * (q - zero): 16 bytes, element 2j in the lower and 2j + 1 in the upper nibble of byte j.
@@ -119,8 +120,9 @@ typedef enum vkf_layout {
 // caller's mistake. Functions that also get a context refuse such a view as long as no new buffer has the old one's
 // address, and they always refuse a tensor of another living context. vkf_tensor_write() and its like get no context
 // and cannot tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a
-// multiple of the element size, or of 16 in panels. A tensor in blocks is a weight (n, k) in panels, with k a
-// multiple of 32: see vkf_gemm_desc.b and vkf_quantize_weight().
+// multiple of the element size, or of 16 in panels and blocks. A tensor in blocks is a weight (n, k) in panels, see
+// vkf_gemm_desc.b and vkf_quantize_weight(), or keys or values of q8 (B, H, S, D) in rows, see vkf_sdpa_desc; k or D is
+// a multiple of 32.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;
@@ -138,16 +140,16 @@ VKF_API bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count);
 VKF_API bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes);
 
 // Creates a buffer just large enough for the shape, or for one element or block where a dimension is 0, and fills in
-// *out_tensor, whose buffer the caller then owns. A tensor in blocks lies in panels, any other in rows. `name` may be
-// NULL. Statuses: as vkf_buffer_create().
+// *out_tensor, whose buffer the caller then owns. A tensor in blocks of rank 2 lies in panels, any other in rows.
+// `name` may be NULL. Statuses: as vkf_buffer_create().
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank,
                                                     const uint32_t *shape, const char *name, vkf_tensor *out_tensor);
 // Destroys the tensor's buffer and clears the view.
 VKF_API void vkf_tensor_destroy(vkf_tensor *tensor);
 
 // Copy whole tensors in rows; `size_bytes` must equal the tensor's size. A tensor in blocks is written from and read
-// into rows of blocks, as vkf_dtype says: n * k / 32 blocks. Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY,
-// OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+// into rows of blocks, as vkf_dtype says: one for each 32 elements. Statuses: INVALID_ARGUMENT,
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes);
 

@@ -26,6 +26,7 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 
 #include "include/vectors.glsl"
+#include "include/q8_rows.glsl"
 #include "shared/attention.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
@@ -42,12 +43,18 @@ layout(constant_id = VKF_ATTENTION_SPEC_SCORE_FORM) const uint SCORE_FORM = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 layout(constant_id = VKF_ATTENTION_DECODE_SPEC_ROWS) const uint ROWS = 4;
+#if SAME_TYPE(TYPE_KV, q8)
+const uint FRESH = 0; // blocks are not made here
+#else
 layout(constant_id = VKF_ATTENTION_DECODE_SPEC_FRESH) const uint FRESH = 0;
+#endif
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
     uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, slopes_offset, sinks_offset;
+#if !SAME_TYPE(TYPE_KV, q8)
     uint table_offset;
+#endif
 #ifdef ATTENTION_DECODE_JOINED
     uint part_offset, counter_offset;
 #endif
@@ -59,9 +66,6 @@ READ_VECTORS(TYPE_KV, VKF_ATTENTION_BINDING_V, v)
 WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
-READ_QUADS(f32, VKF_ATTENTION_BINDING_TABLE, table)
-layout(set = 0, binding = VKF_ATTENTION_BINDING_K, std430) writeonly buffer k_kept_buffer { uvec4 k_kept[]; };
-layout(set = 0, binding = VKF_ATTENTION_BINDING_V, std430) writeonly buffer v_kept_buffer { uvec4 v_kept[]; };
 
 #ifdef ATTENTION_DECODE_JOINED
 layout(set = 0, binding = VKF_ATTENTION_BINDING_PARTS, std430) coherent buffer part_buffer { float part_data[]; };
@@ -185,27 +189,6 @@ void load_keys_and_values(uint first, uint end)
         [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c)
             values[j * V_LANE_VECTORS + c] = fetch_value(key, c);
     }
-}
-
-// The same of fresh keys: one to a slot, which keeps it.
-void make_keys_and_values(work w, uint first, uint end)
-{
-    uint key = clamp_key(first + slot(), end);
-    bool kept = w.first_row == 0 && first + slot() < end;
-    [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c) {
-        keys[c] = make_key(w, key, c);
-        if (kept)
-            keep_key(key, c, keys[c]);
-    }
-    [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c) {
-        values[c] = make_value(w, key, c);
-        if (kept)
-            keep_value(key, c, values[c]);
-    }
-    [[unroll]] for (uint i = LANE_VECTORS; i < KEYS * LANE_VECTORS; ++i)
-        keys[i] = uvec4(0);
-    [[unroll]] for (uint i = V_LANE_VECTORS; i < KEYS * V_LANE_VECTORS; ++i)
-        values[i] = uvec4(0);
 }
 
 // The scores of the slot's keys, first + slot + SLOTS * j.

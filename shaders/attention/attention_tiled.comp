@@ -21,6 +21,7 @@
 #extension GL_EXT_control_flow_attributes : require
 
 #include "include/storage.glsl"
+#include "include/q8_rows.glsl"
 #include "shared/attention.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"

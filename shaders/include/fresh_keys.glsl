@@ -3,6 +3,25 @@
 #ifndef VKF_FRESH_KEYS_GLSL
 #define VKF_FRESH_KEYS_GLSL
 
+#if SAME_TYPE(TYPE_KV, q8)
+vec4 load_query(uint first, uint col, uint i)
+{
+    return q_load4(first + col);
+}
+
+uvec4 fetch_any_value(work w, uint key, uint c)
+{
+    return fetch_value(key, c);
+}
+
+void make_keys_and_values(work w, uint first, uint end)
+{
+}
+#else
+READ_QUADS(f32, VKF_ATTENTION_BINDING_TABLE, table)
+layout(set = 0, binding = VKF_ATTENTION_BINDING_K, std430) writeonly buffer k_kept_buffer { uvec4 k_kept[]; };
+layout(set = 0, binding = VKF_ATTENTION_BINDING_V, std430) writeonly buffer v_kept_buffer { uvec4 v_kept[]; };
+
 // Elements col .. col + 3 of a head of position i that begins at `first` in q, rotated. Without branches, so that all
 // that is loaded is on its way at once.
 vec4 load_rotated(uint first, uint col, uint i)
@@ -81,10 +100,32 @@ void keep_value(uint key, uint c, uvec4 made)
         v_kept[(v_offset + v_first + key * p.v_row) / VECTOR + vector] = made;
 }
 
+// Makes the keys and values of a step in the place of loading them: one to a slot, which keeps it.
+void make_keys_and_values(work w, uint first, uint end)
+{
+    uint key = clamp_key(first + slot(), end);
+    bool kept = w.first_row == 0 && first + slot() < end;
+    [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c) {
+        keys[c] = make_key(w, key, c);
+        if (kept)
+            keep_key(key, c, keys[c]);
+    }
+    [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c) {
+        values[c] = make_value(w, key, c);
+        if (kept)
+            keep_value(key, c, values[c]);
+    }
+    [[unroll]] for (uint i = LANE_VECTORS; i < KEYS * LANE_VECTORS; ++i)
+        keys[i] = uvec4(0);
+    [[unroll]] for (uint i = V_LANE_VECTORS; i < KEYS * V_LANE_VECTORS; ++i)
+        values[i] = uvec4(0);
+}
+
 // The value of a key that is fresh or not.
 uvec4 fetch_any_value(work w, uint key, uint c)
 {
     return FRESH == 0 || key < p.fresh_first ? fetch_value(key, c) : make_value(w, key, c);
 }
+#endif
 
 #endif

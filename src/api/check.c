@@ -20,14 +20,17 @@ static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, siz
         used += (size_t)snprintf(out_text + used, capacity - used, "%s%u", i > 0 ? ", " : "", shape[i]);
 }
 
-// Why a tensor of a type of blocks is invalid; NULL if it is valid. Only weights may have these types, see vkf_dtype.
-static const char *why_no_blocks(const vkf_tensor *tensor)
+// Why a tensor of a type of blocks is invalid; NULL if it is valid. Only weights, and here and there keys and values,
+// may have these types, see vkf_dtype.
+static const char *why_no_blocks(const vkf__checker *check, const vkf_tensor *tensor)
 {
     if (!vkf__is_blocks(tensor->dtype))
         return NULL;
-    if (tensor->layout != VKF_LAYOUT_PANELS || tensor->rank != 2)
-        return "its type is for weights in panels alone";
-    if (tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0)
+    if (!(check->block_rows && vkf__is_block_rows(tensor)) &&
+        (tensor->layout != VKF_LAYOUT_PANELS || tensor->rank != 2))
+        return check->block_rows ? "of types in blocks q8 in rows of rank 4 alone will do"
+                                 : "its type is for weights in panels alone";
+    if (tensor->shape[tensor->rank - 1] % vkf_dtype_block_elements(tensor->dtype) != 0)
         return "its rows are not whole blocks of 32 elements";
     return tensor->offset_bytes % VKF_BLOCKS_ALIGNMENT != 0 ? "its offset is no multiple of 16 bytes" : NULL;
 }
@@ -46,7 +49,7 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its shape overflows";
     else if (count == 0 && !check->empty)
         why = "a dimension is 0";
-    else if ((why = why_no_blocks(tensor)) != NULL)
+    else if ((why = why_no_blocks(check, tensor)) != NULL)
         ;
     else if (!vkf_tensor_bytes(tensor, &bytes))
         why = "its layout is unknown, or is for matrices alone";

@@ -13,6 +13,7 @@ typedef struct vkf__checker {
     const char *function;
     bool buffers_optional; // for planning, where only shapes count
     bool empty;            // a dimension may be 0, and a tensor of no elements is without a buffer if it likes
+    bool block_rows;       // a tensor may be one of vkf__is_block_rows()
     vkf_context *context;
 } vkf__checker;
 

@@ -3,11 +3,14 @@
 
 #include "api/mask_check.h"
 #include "api/op_check.h"
+#include "base/elements.h"
 #include "base/sized.h"
 #include "op/attention.h"
 #include "op/copy.h"
 #include "op/operators.h"
 #include "op/rotary.h"
+
+#define WIDEST_OF_BLOCKS 256u
 
 typedef struct attention_shape {
     uint32_t batch, q_len, k_len, heads, kv_heads, dim, v_dim;
@@ -25,11 +28,39 @@ static vkf_status check_sizes(const vkf__checker *check, const attention_shape *
     return VKF_OK;
 }
 
+// What is more than kernels of keys in blocks take; others do in several steps.
+static vkf_status check_blocks(const vkf__checker *check, const vkf_sdpa_desc *desc, const attention_shape *s)
+{
+    uint32_t count = 0;
+    if (!vkf__is_blocks(desc->key.dtype))
+        return VKF_OK;
+    if (s->dim > WIDEST_OF_BLOCKS || s->v_dim > WIDEST_OF_BLOCKS)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: heads of q8 have at most %u elements, and not %u and %u", check->function,
+                         WIDEST_OF_BLOCKS, s->dim, s->v_dim);
+    if (desc->new_key.rank > 0 || desc->new_value.rank > 0 || desc->rotary.rank > 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: key is in blocks of q8, which the device does not make: new_key, new_value and rotary "
+                         "must be absent",
+                         check->function);
+    VKF_RETURN_IF_ERROR(vkf__check_elements(check, &desc->query, &count));
+    VKF_RETURN_IF_ERROR(vkf__check_elements(check, &desc->key, &count));
+    VKF_RETURN_IF_ERROR(vkf__check_elements(check, &desc->value, &count));
+    return vkf__check_elements(check, &desc->out, &count);
+}
+
+// Of key or value: what query may have, or bf16 or q8.
+static vkf_status check_kept(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+{
+    return tensor->dtype == VKF_DTYPE_Q8 ? vkf__check_tensor(check, tensor, name)
+                                         : vkf__check_factor(check, tensor, name);
+}
+
 static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *desc, attention_shape *out_shape)
 {
     VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->query, "query"));
-    VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->key, "key"));
-    VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->value, "value"));
+    VKF_RETURN_IF_ERROR(check_kept(check, &desc->key, "key"));
+    VKF_RETURN_IF_ERROR(check_kept(check, &desc->value, "value"));
     if (desc->query.rank != 4 || desc->key.rank != 4 || desc->value.rank != 4)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: query, key and value must be of rank 4",
                          check->function);
@@ -37,8 +68,8 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     const attention_shape s = {q[0], q[2], k[2], q[1], k[1], q[3], v[3], k[2], 0};
     const uint32_t key[] = {s.batch, s.kv_heads, s.k_len, s.dim}, value[] = {s.batch, s.kv_heads, s.k_len, s.v_dim};
     const uint32_t out[] = {s.batch, s.heads, s.q_len, s.v_dim};
-    const bool bfloats = desc->query.dtype == VKF_DTYPE_F32 && desc->key.dtype == VKF_DTYPE_BF16;
-    const vkf_dtype keys = bfloats ? VKF_DTYPE_BF16 : desc->query.dtype;
+    const bool narrow = desc->key.dtype == VKF_DTYPE_BF16 || desc->key.dtype == VKF_DTYPE_Q8;
+    const vkf_dtype keys = narrow && desc->query.dtype == VKF_DTYPE_F32 ? desc->key.dtype : desc->query.dtype;
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->key, "key", keys, 4, key));
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->value, "value", keys, 4, value));
     VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->query.dtype, 4, out));
@@ -46,7 +77,8 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->key, "key"));
     VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->value, "value"));
     *out_shape = s;
-    return check_sizes(check, &s);
+    VKF_RETURN_IF_ERROR(check_sizes(check, &s));
+    return check_blocks(check, desc, &s);
 }
 
 // What is written besides the output lies apart from all that is read.
@@ -271,7 +303,8 @@ vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vk
     if (status != VKF_OK)
         return status;
     VKF_TAKE_SIZED(&context->host, "vkf_scaled_dot_product_attention", vkf_sdpa_desc, desc, desc_bytes);
-    const vkf__checker check = vkf__operator_checker(context, "vkf_scaled_dot_product_attention");
+    vkf__checker check = vkf__operator_checker(context, "vkf_scaled_dot_product_attention");
+    check.block_rows = true;
     attention_job job = {.desc = desc};
     VKF_RETURN_IF_ERROR(check_tensors(&check, desc, &job.shape));
     VKF_RETURN_IF_ERROR(check_new_keys(&check, desc, &job.shape));

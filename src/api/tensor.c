@@ -102,10 +102,13 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
     for (uint32_t i = 0; i < rank; i++)
         tensor.shape[i] = shape[i];
     uint64_t size = 0;
-    tensor.layout = vkf__is_blocks(dtype) ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
-    if (vkf__is_blocks(dtype) && (rank != 2 || shape[1] % vkf_dtype_block_elements(dtype) != 0))
+    const bool weight = vkf__is_blocks(dtype) && rank == 2;
+    tensor.layout = weight ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
+    if (vkf__is_blocks(dtype) &&
+        ((!weight && !vkf__is_block_rows(&tensor)) || shape[rank - 1] % vkf_dtype_block_elements(dtype) != 0))
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_tensor_create: a tensor of type %s is a weight (n, k), with k a multiple of 32",
+                         "vkf_tensor_create: a tensor of type %s is a weight (n, k), or of q8 keys (B, H, S, D), with "
+                         "k or D a multiple of 32",
                          vkf_dtype_name(dtype));
     if (!vkf_tensor_bytes(&tensor, &size))
         return vkf__fail(&context->host, VKF_ERROR_TOO_LARGE, "vkf_tensor_create: the shape overflows");
@@ -145,7 +148,7 @@ vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t
     vkf_status status = check_transfer(tensor, size_bytes, __func__);
     if (status != VKF_OK)
         return status;
-    return vkf__is_blocks(tensor->dtype) && data
+    return tensor->layout == VKF_LAYOUT_PANELS && data
                ? vkf__block_rows_write(tensor, 0, tensor->shape[0], data)
                : vkf_buffer_write(tensor->buffer, tensor->offset_bytes, data, size_bytes);
 }
@@ -155,7 +158,7 @@ vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t si
     vkf_status status = check_transfer(tensor, size_bytes, __func__);
     if (status != VKF_OK)
         return status;
-    return vkf__is_blocks(tensor->dtype) && out_data
+    return tensor->layout == VKF_LAYOUT_PANELS && out_data
                ? vkf__block_rows_read(tensor, 0, tensor->shape[0], out_data)
                : vkf_buffer_read(tensor->buffer, tensor->offset_bytes, out_data, size_bytes);
 }

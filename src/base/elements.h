@@ -24,6 +24,12 @@ static inline bool vkf__is_blocks(vkf_dtype dtype)
     return vkf_dtype_block_elements(dtype) > 1;
 }
 
+// Keys or values, whose rows of blocks lie one behind the other.
+static inline bool vkf__is_block_rows(const vkf_tensor *tensor)
+{
+    return tensor->dtype == VKF_DTYPE_Q8 && tensor->layout == VKF_LAYOUT_ROWS && tensor->rank == 4;
+}
+
 // Bytes of the unit in which shaders count an operand's offset: an element, or a word of blocks.
 static inline uint64_t vkf__unit_bytes(vkf_dtype dtype)
 {

@@ -248,25 +248,35 @@ static uint32_t attention_coopmat2_shared(const vkf__caps *caps, const vkf__kern
 
 // Kernels of few queries, in which lanes share a key.
 #define VECTORS_OF_QUADS (VKF_FORM_QUADS | VKF_FORM_VECTORS)
-#define FEW_QUERIES(operands, configs_)                                   \
-    HEADS_OF(operands), CONSTANTS(decode_constants), CONFIGS(configs_),   \
-        .valid = attention_decode_valid, .unfit = attention_decode_unfit, \
-        .shared_bytes_here = attention_decode_shared, .rung = VKF_RUNG_FEW_ROWS
+#define FEW_QUERIES(operands, spec_count_, configs_)                                                         \
+    HEADS_OF(operands), CONFIGS(configs_), .constants = decode_constants, .spec_count = spec_count_,         \
+                                           .valid = attention_decode_valid, .unfit = attention_decode_unfit, \
+                                           .shared_bytes_here = attention_decode_shared, .rung = VKF_RUNG_FEW_ROWS
 
-#define ATTENTION_DECODE(q, kv, out, configs_)                                                                  \
+#define ATTENTION_DECODE(q, kv, out, configs_)                                                         \
+    {                                                                                                  \
+        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out),                           \
+        FEW_QUERIES(VKF_ATTENTION_BINDING_TABLE, COUNT(decode_constants), configs_),                   \
+        .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH, \
+        .wants = VECTORS_OF_QUADS                                                                      \
+    }
+
+// The same for keys in blocks, which it does not make.
+#define ATTENTION_DECODE_BLOCKS(q, kv, out, configs_)                                                           \
     {                                                                                                           \
         .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out),                                    \
-        FEW_QUERIES(VKF_ATTENTION_BINDING_TABLE, configs_), .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), \
-        .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH, .wants = VECTORS_OF_QUADS                                    \
+        FEW_QUERIES(VKF_ATTENTION_BINDING_SINKS, VKF_ATTENTION_DECODE_SPEC_FRESH, configs_),                    \
+        .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .offers = VKF_FORM_SPLIT, .wants = VECTORS_OF_QUADS \
     }
 
 // The same, for keys in parts, which the last workgroup of a row puts together. Devices that do not store 16 bits leave
 // halves to the kernels above and to attention_reduce.
-#define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                              \
-    {                                                                                                              \
-        .name = NAME_3("attention_decode_joined", q, kv, out), TYPES_3(q, kv, out),                                \
-        FEW_QUERIES(VKF_ATTENTION_BINDING_COUNTERS, configs_), .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), \
-        .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH | VKF_FORM_JOINED, .wants = VECTORS_OF_QUADS | VKF_FORM_JOINED   \
+#define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                            \
+    {                                                                                                            \
+        .name = NAME_3("attention_decode_joined", q, kv, out), TYPES_3(q, kv, out),                              \
+        FEW_QUERIES(VKF_ATTENTION_BINDING_COUNTERS, COUNT(decode_constants), configs_),                          \
+        .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out),                                                      \
+        .offers = VKF_FORM_SPLIT | VKF_FORM_FRESH | VKF_FORM_JOINED, .wants = VECTORS_OF_QUADS | VKF_FORM_JOINED \
     }
 
 #define ATTENTION_TILED(q, kv, out)                                                                            \
@@ -307,12 +317,15 @@ static const vkf__kernel rows[] = {
     // and no cache asks for matrices of bfloat16 yet.
     ATTENTION_TILED(f32, f16p, f32),
     ATTENTION_TILED(f32, bf16p, f32),
+    // In blocks. Not by matrices: they would round the queries, and fewer bytes of keys count where queries are few.
+    ATTENTION_TILED(f32, q8, f32),
     ATTENTION_DECODE(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE(f16, f16, f16, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f16p, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f32, attention_decode_half_configs),
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_keys_configs),
     ATTENTION_DECODE(f32, bf16p, f32, attention_decode_half_keys_configs),
+    ATTENTION_DECODE_BLOCKS(f32, q8, f32, attention_decode_half_keys_configs),
     ATTENTION_DECODE_JOINED(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE_JOINED(f16, f16, f16, attention_decode_half_configs),
     ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_keys_configs),

@@ -24,6 +24,7 @@
 #define STORAGE_f16 VKF_NEEDS_STORAGE_16BIT
 #define STORAGE_f16p 0u
 #define STORAGE_bf16p 0u
+#define STORAGE_q8 0u
 
 // The VKF_NEEDS_* for operands in storage buffers.
 #define STORAGE(a) STORAGE_##a

@@ -2,6 +2,7 @@
 // queries to fill the device.
 #include "op/attention.h"
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/attention_cases.h"
 #include "op/attention_choice.h"
@@ -222,7 +223,8 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
 {
     bool fused = !vkf__present(&args->weights);
-    if (fused)
+    // Products take no blocks in rows.
+    if (fused && !vkf__is_blocks(args->k.span.dtype))
         VKF_RETURN_IF_ERROR(fused_available(work, args, &fused));
     return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
 }

@@ -5,11 +5,18 @@
 // compiled.
 #include "op/attention_cases.h"
 
+#include "base/elements.h"
 #include "op/attention.h"
 #include "op/masked_score.h"
 #include "shared/attention.h"
 
 enum { ROTARY = 16 };
+
+// Whether keys and values are: heads are whole blocks.
+static bool in_blocks(const vkf__cases *c)
+{
+    return vkf__is_blocks(c->variant->kernel->types[1]);
+}
 
 typedef struct shape {
     uint32_t batch, heads, kv_heads, q_len, k_len, width, v_width;
@@ -69,7 +76,7 @@ static vkf_status run_shape(vkf__cases *c, const shape *s)
                                             VKF_ATTENTION_SPEC_CAUSAL,     VKF_ATTENTION_SPEC_WINDOW,
                                             VKF_ATTENTION_SPEC_SCORE_FORM, VKF_ATTENTION_SPEC_FULLY_MASKED};
     const vkf_dtype *types = c->variant->kernel->types;
-    const uint32_t gap = 16 * vkf__case_pick(c, 0, 2);
+    const uint32_t gap = 32 * vkf__case_pick(c, 0, 2);
     const bool quads = s->fresh || vkf__case_pick(c, 1, 4) > 0;
     // A fresh key may be rounded to the other of two neighbours.
     const bool rounds_keys = s->fresh && types[1] == VKF_DTYPE_BF16;
@@ -142,7 +149,7 @@ static vkf_status draw(vkf__cases *c)
     static const uint32_t widths[] = {64, 20, 13}, v_widths[] = {64, 12, 9};
     const vkf__kernel *kernel = c->variant->kernel;
     const bool joins = kernel->offers & VKF_FORM_JOINED;
-    const bool parts = vkf__case_flip(c, false), wide = joins || vkf__case_flip(c, false);
+    const bool parts = vkf__case_flip(c, false), wide = joins || in_blocks(c) || vkf__case_flip(c, false);
     const uint32_t kv_heads = 1 + vkf__case_pick(c, 0, 3), kind = wide ? 0 : kv_heads == 1 ? 2 : 1;
     shape s = {
         .batch = 1 + vkf__case_pick(c, 0, 3),
@@ -171,11 +178,11 @@ vkf_status vkf__attention_cases(vkf__cases *c)
     const uint32_t before = c->taken;
     if (c->draw)
         return draw(c);
-    if (!c->spec)
+    if (!c->spec && !in_blocks(c))
         VKF_RETURN_IF_ERROR(run_widths(c, 20, 12));
     // Some kernels take only certain widths.
     if (c->spec || c->taken == before)
-        VKF_RETURN_IF_ERROR(run_widths(c, width, v_width));
+        VKF_RETURN_IF_ERROR(run_widths(c, width, c->spec || !in_blocks(c) ? v_width : 96));
     if (c->variant->kernel->offers & VKF_FORM_JOINED)
         VKF_RETURN_IF_ERROR(run_parts(c, width, v_width));
     return c->variant->kernel->offers & VKF_FORM_FRESH ? run_fresh(c, width, v_width) : VKF_OK;

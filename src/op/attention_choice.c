@@ -2,6 +2,8 @@
 // divided where there are too few queries to fill the device.
 #include "op/attention_choice.h"
 
+#include "base/blocks.h"
+#include "base/elements.h"
 #include "base/size.h"
 #include "shared/attention.h"
 
@@ -27,19 +29,20 @@
 
 static uint64_t elements(const vkf__span *span)
 {
-    return span->size_bytes / vkf_dtype_size(span->dtype);
+    return vkf__elements_in(span->dtype, span->size_bytes);
 }
 
 static bool has_quads(const vkf__heads_span *x, uint32_t width)
 {
-    uint64_t offset = x->span.offset_bytes / vkf_dtype_size(x->span.dtype);
+    uint64_t offset = x->span.offset_bytes / vkf__unit_bytes(x->span.dtype);
     return offset % 4 == 0 && x->row_stride % 4 == 0 && x->head_stride % 4 == 0 && width % 4 == 0;
 }
 
-// Whether every row of keys or values is a whole number of vectors of 16 bytes, and begins at one.
+// Whether every row of keys or values is a whole number of vectors of 16 bytes, or of blocks, and begins at one.
 static bool has_vectors(const vkf__heads_span *x, uint32_t width)
 {
-    const uint32_t vector = 16 / (uint32_t)vkf_dtype_size(x->span.dtype);
+    const vkf_dtype dtype = x->span.dtype;
+    const uint32_t vector = vkf__is_blocks(dtype) ? VKF_BLOCK : 16 / (uint32_t)vkf_dtype_size(dtype);
     return x->span.offset_bytes % 16 == 0 && x->batch_stride % vector == 0 && x->row_stride % vector == 0 &&
            x->head_stride % vector == 0 && width % vector == 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/blocks.h"
 #include "base/elements.h"
 #include "base/hash.h"
 #include "base/size.h"
@@ -137,10 +138,23 @@ static uint8_t *place(vkf__cases *cases, vkf_dtype dtype, uint64_t count, vkf__s
     return cases->image + out_span->offset_bytes;
 }
 
+// Blocks of q8 with a scale of 2^-6 or 2^-7, and any elements.
+static void fill_blocks(vkf__cases *cases, uint8_t *at, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        at[i] = (uint8_t)vkf__case_bits(cases);
+    for (uint64_t i = 0; i < bytes; i += VKF_Q8_BLOCK_BYTES)
+        vkf__element_set(VKF_DTYPE_F16, at + i, vkf__case_bits(cases) % 2 ? 0x1p-6 : 0x1p-7);
+}
+
 vkf__span vkf__case_quads(vkf__cases *cases, vkf_dtype dtype, uint64_t count)
 {
     vkf__span span = {0};
     uint8_t *at = count > 0 ? place(cases, dtype, count, &span) : NULL;
+    if (at && dtype == VKF_DTYPE_Q8) {
+        fill_blocks(cases, at, span.size_bytes);
+        return span;
+    }
     for (uint64_t i = 0; i < count; i++)
         vkf__element_set(dtype, at + i * vkf_dtype_size(dtype), vkf__case_random(cases));
     return span;

@@ -83,8 +83,8 @@ uint32_t vkf__case_constant(const vkf__cases *cases, uint32_t id, uint32_t own);
 // Small multiples of 1/4, which are exact in half precision and bfloat16, and whose products and sums are exact in
 // float32.
 float vkf__case_random(vkf__cases *cases);
-// An operand of such values; absent where `count` is 0. Every second drawn case has it beside every alignment but its
-// element's. An assertion checks that the image has room for it.
+// An operand of such values, or of blocks of q8 with any elements; absent where `count` is 0. Every second drawn case
+// has it beside every alignment but its element's. An assertion checks that the image has room for it.
 vkf__span vkf__case_floats(vkf__cases *cases, vkf_dtype dtype, uint64_t count);
 // The same for an operand that has to begin at a multiple of four elements.
 vkf__span vkf__case_quads(vkf__cases *cases, vkf_dtype dtype, uint64_t count);

@@ -26,8 +26,8 @@ struct vkf__execution {
     vkf__host_operand operands[VKF_KERNEL_MAX_OPERANDS]; // by binding - 1
 };
 
-// For references, by binding. What lies beyond an operand is read as NaN, and is not written. Elements of a type in
-// blocks are not read one by one.
+// For references, by binding. What lies beyond an operand is read as NaN, and is not written. Of the types in blocks q8
+// alone is read one by one, where rows of blocks follow each other.
 double vkf__load(const vkf__execution *e, uint32_t binding, uint64_t index);
 uint32_t vkf__load_word(const vkf__execution *e, uint32_t binding, uint64_t index); // of I32 and packed bytes; or 0
 void vkf__store(const vkf__execution *e, uint32_t binding, uint64_t index, double value);

@@ -23,8 +23,9 @@ bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
     uint64_t count = 0, bytes = 0;
     if (!out_bytes || !vkf_tensor_count(tensor, &count) || vkf_dtype_block_bytes(tensor->dtype) == 0)
         return false;
-    if (vkf__is_blocks(tensor->dtype) &&
-        (tensor->layout != VKF_LAYOUT_PANELS || tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0))
+    const bool rows = vkf__is_block_rows(tensor);
+    if (vkf__is_blocks(tensor->dtype) && ((tensor->layout != VKF_LAYOUT_PANELS && !rows) ||
+                                          tensor->shape[rows ? 3 : 1] % vkf_dtype_block_elements(tensor->dtype) != 0))
         return false;
     if (tensor->layout == VKF_LAYOUT_PANELS) {
         const uint64_t factors[] = {vkf__align_u64(tensor->shape[0], VKF_GEMM_PANEL), tensor->shape[1]};

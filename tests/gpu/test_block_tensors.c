@@ -78,6 +78,31 @@ static void test_rows_of_blocks_come_back_as_written(void **state)
     }
 }
 
+// Keys and values: rows of blocks lie on the device as on the host.
+static void test_keys_in_blocks_lie_in_rows(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const uint32_t shape[] = {2, 3, 5, 96}, rows = 2 * 3 * 5;
+    float *values = random_values(ops, rows, 96);
+    uint8_t *blocks = blocks_of(VKF_DTYPE_Q8, values, rows, 96), *read = malloc(blocks_bytes(VKF_DTYPE_Q8, rows, 96));
+    const size_t bytes = blocks_bytes(VKF_DTYPE_Q8, rows, 96);
+    vkf_tensor tensor = {0};
+    assert_non_null(read);
+    vkf_test_assert_ok(ops, vkf_tensor_create(ops->gpu.context, VKF_DTYPE_Q8, 4, shape, NULL, &tensor), "create");
+    assert_int_equal(tensor.layout, VKF_LAYOUT_ROWS);
+    vkf_test_assert_ok(ops, vkf_tensor_write(&tensor, blocks, bytes), "write");
+    vkf_test_assert_ok(ops, vkf_tensor_read(&tensor, read, bytes), "read");
+    assert_memory_equal(read, blocks, bytes);
+    memset(read, 0xa5, bytes);
+    vkf_test_assert_ok(ops, vkf_buffer_read(tensor.buffer, 0, read, bytes), "read");
+    assert_memory_equal(read, blocks, bytes);
+    vkf_test_assert_refused(ops, vkf_tensor_write(&tensor, blocks, bytes - 1), VKF_ERROR_INVALID_ARGUMENT, "write");
+    vkf_tensor_destroy(&tensor);
+    free(read);
+    free(blocks);
+    free(values);
+}
+
 static void test_blocks_of_no_rows(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -199,6 +224,12 @@ static void test_what_makes_no_blocks_is_refused(void **state)
     vkf_test_assert_refused(ops,
                             vkf_tensor_create(context, VKF_DTYPE_Q8, 3, (const uint32_t[]){1, 32, 32}, NULL, &made),
                             VKF_ERROR_INVALID_ARGUMENT, "rank");
+    vkf_test_assert_refused(ops,
+                            vkf_tensor_create(context, VKF_DTYPE_Q8, 4, (const uint32_t[]){1, 2, 32, 33}, NULL, &made),
+                            VKF_ERROR_INVALID_ARGUMENT, "keys of another width");
+    vkf_test_assert_refused(ops,
+                            vkf_tensor_create(context, VKF_DTYPE_Q4, 4, (const uint32_t[]){1, 2, 32, 32}, NULL, &made),
+                            VKF_ERROR_INVALID_ARGUMENT, "keys of q4");
     assert_null(made.buffer);
     vkf_tensor_destroy(&packed);
 }
@@ -224,8 +255,11 @@ static void test_transfers_of_other_sizes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_rows_of_blocks_come_back_as_written),   VKF_OPS_TEST(test_blocks_of_no_rows),
-        VKF_OPS_TEST(test_weights_are_rounded_and_multiplied_by), VKF_OPS_TEST(test_what_makes_no_blocks_is_refused),
+        VKF_OPS_TEST(test_rows_of_blocks_come_back_as_written),
+        VKF_OPS_TEST(test_blocks_of_no_rows),
+        VKF_OPS_TEST(test_keys_in_blocks_lie_in_rows),
+        VKF_OPS_TEST(test_weights_are_rounded_and_multiplied_by),
+        VKF_OPS_TEST(test_what_makes_no_blocks_is_refused),
         VKF_OPS_TEST(test_transfers_of_other_sizes_are_refused),
     };
     return cmocka_run_group_tests_name("block_tensors", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

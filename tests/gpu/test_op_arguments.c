@@ -404,6 +404,61 @@ static void test_attention_refuses_what_does_not_go_together(void **state)
     refuse(ops, &op, "eight key heads for four");
 }
 
+static vkf_tensor keys_of(vkf_test_ops *ops, vkf_dtype dtype, uint32_t dim)
+{
+    return vkf_test_constant(ops, dtype, 1, SHAPE(1, 2, 5, dim))->tensor;
+}
+
+static const vkf_test_plant BLOCK_KEY_PLANTS[] = {
+    VKF_PLANT(vkf_sdpa_desc, key.offset_bytes, 4),
+    VKF_PLANT(vkf_sdpa_desc, value.offset_bytes, 8),
+    VKF_PLANT(vkf_sdpa_desc, key.layout, VKF_LAYOUT_PANELS),
+    VKF_PLANT(vkf_sdpa_desc, key.dtype, VKF_DTYPE_F32), // unlike value
+    VKF_PLANT(vkf_sdpa_desc, value.dtype, VKF_DTYPE_BF16),
+    VKF_PLANT(vkf_sdpa_desc, value.dtype, VKF_DTYPE_Q4),
+    VKF_PLANT(vkf_sdpa_desc, query.dtype, VKF_DTYPE_F16), // f32 alone goes with blocks
+    VKF_PLANT(vkf_sdpa_desc, query.dtype, VKF_DTYPE_Q8),
+    VKF_PLANT(vkf_sdpa_desc, out.dtype, VKF_DTYPE_Q8),
+    VKF_PLANT(vkf_sdpa_desc, value.shape[3], 48), // no whole blocks
+};
+
+static void test_attention_refuses_blocks_that_are_no_keys(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    ops->aligned = true;
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(1, 2, 3, 64));
+    const vkf_sdpa_desc correct = {
+        .query = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(1, 2, 3, 32))->tensor,
+        .key = keys_of(ops, VKF_DTYPE_Q8, 32),
+        .value = keys_of(ops, VKF_DTYPE_Q8, 64),
+        .out = out->tensor,
+    };
+    vkf_sdpa_desc desc = correct;
+    const operator_under_test op = {.name = "attention", .call = call_attention, .desc = &desc, .out = out};
+    vkf_test_operand *halves = vkf_test_constant(ops, VKF_DTYPE_F16, 1, SHAPE(1, 2, 3, 64));
+    refuse_plants(ops, &op, &correct, sizeof correct, BLOCK_KEY_PLANTS, COUNT_OF(BLOCK_KEY_PLANTS));
+    desc = correct;
+    desc.key.dtype = desc.value.dtype = VKF_DTYPE_Q4;
+    refuse(ops, &op, "keys of q4");
+    desc = correct;
+    desc.query = halves->tensor;
+    desc.query.shape[3] = 32;
+    desc.out.dtype = VKF_DTYPE_F16;
+    refuse(ops, &op, "blocks for queries of f16");
+    desc = correct;
+    desc.query = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(1, 2, 3, 288))->tensor;
+    desc.key = keys_of(ops, VKF_DTYPE_Q8, 288);
+    refuse(ops, &op, "wider heads than kernels take");
+    desc = correct;
+    desc.new_key = keys_of(ops, VKF_DTYPE_Q8, 32);
+    desc.new_value = keys_of(ops, VKF_DTYPE_Q8, 64);
+    refuse(ops, &op, "new keys in blocks");
+    desc = correct;
+    desc.rotary = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(5, 4))->tensor;
+    refuse(ops, &op, "blocks that are to be turned");
+    vkf_test_assert_ok(ops, call_attention(ops->gpu.context, &correct), "keys in blocks");
+}
+
 // The same with three new keys behind two, and queries and new keys turned.
 static vkf_sdpa_desc appending_desc(vkf_test_ops *ops, vkf_test_operand **out)
 {
@@ -837,6 +892,7 @@ int main(void)
         VKF_OPS_TEST(test_softmax_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_attention_refuses_wrong_tensors),
         VKF_OPS_TEST(test_attention_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_attention_refuses_blocks_that_are_no_keys),
         VKF_OPS_TEST(test_attention_refuses_new_keys_that_do_not_fit),
         VKF_OPS_TEST(test_layer_norm_refuses_wrong_tensors),
         VKF_OPS_TEST(test_layer_norm_refuses_what_does_not_go_together),

@@ -259,6 +259,30 @@ static void test_attention_bfloat_keys(void **state)
     }
 }
 
+#define BLOCKS .kv_dtype = VKF_DTYPE_Q8
+
+static const vkf_test_sdpa_case BLOCK_KEYS[] = {
+    {SIZES(2, 3, 0, 9, 33, 32, 0), BLOCKS}, // every other row begins in the middle of a word
+    {SIZES(2, 4, 2, 3, 1, 32, 96), BLOCKS},
+    {SIZES(1, 4, 2, 7, 33, 64, 0), BLOCKS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 5},
+    {SIZES(2, 6, 2, 33, 65, 96, 32), BLOCKS, .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = VKF_TEST_MASK_ROWS,
+     .mask_all = true, .fully_masked = VKF_FULLY_MASKED_UNIFORM, .form = {.window_right = 2, .soft_cap = 3}},
+    {SIZES(2, 4, 1, 1, 2100, 32, 64), BLOCKS, .key_mask_kind = VKF_MASK_LENGTHS,
+     .form = {.sloped = true, .sunk = true}},
+    {SIZES(1, 8, 2, 1, 517, 128, 0), BLOCKS, .causal = VKF_CAUSAL_BOTTOM_RIGHT},
+    {SIZES(1, 2, 0, 3, 700, 160, 0), BLOCKS, .form = {.sunk = true}, .scale = -0.5f},
+    {SIZES(1, 2, 1, 5, 40, 32, 256), BLOCKS},
+};
+
+static void test_attention_block_keys(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(BLOCK_KEYS); i++) {
+        ops->aligned = i % 2 == 1;
+        vkf_test_sdpa_check(ops, &BLOCK_KEYS[i]);
+    }
+}
+
 // With VKF_TEST_ALL=1: all widths with all masks.
 static void test_attention_widths_with_masks(void **state)
 {
@@ -356,6 +380,7 @@ int main(void)
         VKF_OPS_TEST(test_attention_long_keys),
         VKF_OPS_TEST(test_attention_half_storage),
         VKF_OPS_TEST(test_attention_bfloat_keys),
+        VKF_OPS_TEST(test_attention_block_keys),
         VKF_OPS_TEST(test_attention_widths_with_masks),
         VKF_OPS_TEST(test_attention_hidden_keys_are_not_seen),
         VKF_OPS_TEST(test_attention_rows_are_independent),

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blocks.h"
+#include "base/elements.h"
 #include "base/half.h"
 
-// No multiple of a binding's alignment; f16 begins in the middle of a word, and bytes at an odd one.
+// No multiple of a binding's alignment; f16 begins in the middle of a word, and bytes at an odd one. Blocks ask for 16
+// bytes.
 static size_t guard_before(vkf_dtype dtype)
 {
-    return 12 + vkf_dtype_size(dtype) % 4;
+    return vkf__is_blocks(dtype) ? 48 : 12 + vkf_dtype_size(dtype) % 4;
 }
 
 // Where every binding and four elements begin: kernels that ask for alignment take nothing else.
@@ -102,7 +105,9 @@ float *vkf_test_floats(size_t count)
 
 static size_t size_of(const vkf_test_operand *operand)
 {
-    return operand->count * vkf_dtype_size(operand->tensor.dtype);
+    uint64_t bytes = 0;
+    (void)vkf__bytes_of(operand->tensor.dtype, operand->count, &bytes);
+    return (size_t)bytes;
 }
 
 static size_t guarded_size(const vkf_test_operand *operand)
@@ -127,6 +132,11 @@ static void halves_to_values(vkf_test_operand *operand, const uint8_t *content)
     free(halves);
 }
 
+static void blocks_to_values(vkf_test_operand *operand, const uint8_t *content)
+{
+    vkf_blocks_to_f32(operand->tensor.dtype, content, operand->values, operand->count / VKF_BLOCK);
+}
+
 static void values_to_halves(const vkf_test_operand *operand, uint8_t *content)
 {
     uint16_t *halves = malloc(operand->count * sizeof *halves);
@@ -149,6 +159,8 @@ static uint8_t *guarded_bytes(const vkf_test_operand *operand, size_t *out_size)
     uint8_t *content = bytes + (size_t)operand->tensor.offset_bytes;
     if (is_half(operand))
         values_to_halves(operand, content);
+    else if (vkf__is_blocks(operand->tensor.dtype))
+        vkf_f32_to_blocks(operand->tensor.dtype, operand->values, content, operand->count / VKF_BLOCK);
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
         memcpy(content, operand->values, size);
     else if (operand->tensor.dtype == VKF_DTYPE_I32)
@@ -165,6 +177,8 @@ void vkf_test_upload(vkf_test_ops *ops, vkf_test_operand *operand)
     vkf_status status = vkf_buffer_write(operand->tensor.buffer, 0, bytes, size);
     if (is_half(operand))
         halves_to_values(operand, bytes + operand->tensor.offset_bytes);
+    else if (vkf__is_blocks(operand->tensor.dtype))
+        blocks_to_values(operand, bytes + operand->tensor.offset_bytes);
     free(bytes);
     vkf_test_assert_ok(ops, status, "upload");
 }
@@ -188,6 +202,8 @@ void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand)
     bool intact = status == VKF_OK && guards_intact(operand, bytes);
     if (is_half(operand))
         halves_to_values(operand, bytes + operand->tensor.offset_bytes);
+    else if (vkf__is_blocks(operand->tensor.dtype))
+        blocks_to_values(operand, bytes + before);
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
         memcpy(operand->values, bytes + before, content);
     else if (operand->tensor.dtype == VKF_DTYPE_I32)

@@ -27,7 +27,7 @@
 typedef struct vkf_test_operand {
     vkf_tensor tensor;
     size_t count;
-    float *values;  // f32 and f16: what the device holds
+    float *values;  // floats, and blocks in rows: what the device holds
     int32_t *ids;   // i32
     uint8_t *bytes; // bool, i8 and u8
 } vkf_test_operand;

@@ -8,7 +8,8 @@
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
 
-static const vkf_dtype fff[] = {F, F, F}, hhf[] = {H, H, F}, fbf[] = {F, VKF_DTYPE_BF16, F};
+static const vkf_dtype fff[] = {F, F, F}, hhf[] = {H, H, F}, fbf[] = {F, VKF_DTYPE_BF16, F},
+                       fqf[] = {F, VKF_DTYPE_Q8, F};
 
 static void assert_selected(const vkf__caps *caps, const vkf_dtype *types, vkf__problem problem, const char *name)
 {
@@ -31,6 +32,7 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes16");
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes8");
     assert_selected(&caps, fbf, problem, "attention_decode.f32_bf16p_f32/lanes8");
+    assert_selected(&caps, fqf, problem, "attention_decode.f32_q8_f32/lanes8");
     problem.m = 8;
     problem.k = 128;
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes32");
@@ -45,6 +47,7 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     problem.m = 9;
     assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d128");
     assert_selected(&caps, fbf, problem, "attention_tiled.f32_bf16p_f32/d128");
+    assert_selected(&caps, fqf, problem, "attention_tiled.f32_q8_f32/d128");
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
     problem.m = 1;

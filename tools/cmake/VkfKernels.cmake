@@ -2,7 +2,7 @@
 # belongs to are chosen. Kernels that only models use go with that part of the library (VkfParts.cmake).
 #   f16        operands in 16-bit floats; those in f32 alone are always there
 #   bf16       weights, and keys and values, in bfloat16
-#   blocks     weights in blocks (q8 and its like)
+#   blocks     weights, and keys and values, in blocks (q8 and its like)
 #   matrices   products by cooperative matrices
 #   software   for drivers that run on the processor, as lavapipe: without these they take the other kernels
 #   rotary     positions by rotation
@@ -27,6 +27,8 @@ function(vkf_kernel_chosen out kernel source)
         string(REGEX REPLACE "p$" "" type ${type})
         if(type MATCHES "^b?f16$")
             list(APPEND groups ${type})
+        elseif(type STREQUAL "q8")
+            list(APPEND groups blocks)
         endif()
     endforeach()
     if(kernel MATCHES "_blocks|^gemm_dot|^quantize_rows$")
