@@ -166,7 +166,7 @@ VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D), f32 or f16
     // (B, Hkv, S, D), of query's type, or bf16 or q8 where that is f32; Hkv divides H. Of q8 D and Dv are multiples of
-    // 32 and at most 256, and new_key, new_value and rotary are absent.
+    // 32.
     vkf_tensor key;
     vkf_tensor value; // (B, Hkv, S, Dv), of key's type
     vkf_tensor out;   // (B, H, L, Dv), of query's type
@@ -191,7 +191,8 @@ typedef struct vkf_sdpa_desc {
     vkf_tensor new_key;   // (B, Hkv, T, D), of query's type
     vkf_tensor new_value; // (B, Hkv, T, Dv), the same
     // Optional, a table as in vkf_rotary_desc that has all positions: queries are turned by their own ones, and so are
-    // new keys on their way or, without any, all keys. Not with VKF_CAUSAL_LENGTHS: vkf_rotary() takes any positions.
+    // new keys on their way or, without any, all keys, if these are of query's type. Not with VKF_CAUSAL_LENGTHS:
+    // vkf_rotary() takes any positions.
     vkf_tensor rotary;
     bool rotary_interleaved;
 } vkf_sdpa_desc;

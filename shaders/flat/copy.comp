@@ -3,6 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 
 #include "include/storage.glsl"
+#include "include/q8_rows.glsl"
 #include "shared/copy.h"
 #include "include/grid.glsl"
 

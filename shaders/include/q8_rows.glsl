@@ -40,6 +40,8 @@ vec4 q8_elements(uint word)
     }                                                       \
     float name##_load(uint i) { return name##_load4(i & ~3u)[i & 3u]; }
 
+#define READ_q8(slot, name) READ_QUADS_q8(slot, name)
+
 // A vector is the scale, and the elements as they are.
 #define READ_VECTORS_q8(slot, name)                         \
     STORAGE_BLOCK(readonly, uint, slot, name)               \

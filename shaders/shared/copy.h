@@ -1,6 +1,6 @@
 // out[o, r, c] = alpha * x[o, r, c] + beta * out[o, r, c] with strides for o and r on both sides; converts between the
 // storage types. alpha 0 does not read x, beta 0 does not read out, alpha 1 and beta 0 move values unchanged.
-// One invocation per element.
+// One invocation per element, or per block of out.
 #ifndef VKF_SHARED_COPY_H
 #define VKF_SHARED_COPY_H
 
@@ -11,7 +11,7 @@
 #define VKF_COPY_SPEC_COUNT 1
 
 struct vkf_copy_params {
-    vkf_u32 count; // outer * rows * cols
+    vkf_u32 count; // outer * rows * cols; where out is in blocks, as many as that is
     vkf_u32 rows;
     vkf_u32 cols;
     vkf_u32 x_first;

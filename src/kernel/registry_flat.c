@@ -99,11 +99,12 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
         .name = NAME_2("embed", table, out), TYPES_2(table, out), .op = VKF_OP_EMBED, .needs = STORAGE_2(table, out), \
         .operand_count = 4, FLAT(vkf_embed_params), CONSTANTS(embed_constants)                                        \
     }
-#define COPY(x, out)                                                                                    \
+#define COPY_BY(shader, x, out)                                                                         \
     {                                                                                                   \
-        .name = NAME_2("copy", x, out), TYPES_2(x, out), .op = VKF_OP_COPY, .needs = STORAGE_2(x, out), \
+        .name = NAME_2(shader, x, out), TYPES_2(x, out), .op = VKF_OP_COPY, .needs = STORAGE_2(x, out), \
         .operand_count = 2, FLAT(vkf_copy_params), CONSTANTS(copy_constants)                            \
     }
+#define COPY(x, out) COPY_BY("copy", x, out)
 #define GEMM_REDUCE(b, d)                                                                                       \
     {                                                                                                           \
         .name = NAME_2("gemm_reduce", b, d), TYPES_2(b, d), .op = VKF_OP_GEMM_REDUCE, .needs = STORAGE_2(b, d), \
@@ -212,6 +213,8 @@ static const vkf__kernel rows[] = {
     COPY(bf16p, f32),
     COPY(f16, f16),
     COPY(f16p, f16p),
+    COPY(q8, f32),
+    COPY_BY("copy_blocks", f32, q8),
     INDEX(f32),
     INDEX(f16),
     INDEX(f16p),

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "op/attention_cases.h"
 #include "op/attention_choice.h"
+#include "op/copy.h"
 #include "op/operators.h"
 #include "shared/attention.h"
 
@@ -220,13 +221,29 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     return emit_reduce(work, args, &parts, &d);
 }
 
+// Puts elements in the place of blocks.
+static vkf_status widen(vkf__work *work, const char *label, vkf__span *inout_heads)
+{
+    const uint64_t count = vkf__elements_in(inout_heads->dtype, inout_heads->size_bytes);
+    vkf__span widened;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &widened));
+    const vkf__copy_args copy = vkf__copy_all(label, *inout_heads, widened, (uint32_t)count);
+    *inout_heads = widened;
+    return vkf__emit_copy(work, &copy);
+}
+
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
 {
     bool fused = !vkf__present(&args->weights);
-    // Products take no blocks in rows.
-    if (fused && !vkf__is_blocks(args->k.span.dtype))
+    vkf__attention_args widened = *args;
+    if (fused)
         VKF_RETURN_IF_ERROR(fused_available(work, args, &fused));
-    return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
+    if (fused || !vkf__is_blocks(args->k.span.dtype))
+        return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
+    // Products take no blocks in rows.
+    VKF_RETURN_IF_ERROR(widen(work, "key", &widened.k.span));
+    VKF_RETURN_IF_ERROR(widen(work, "value", &widened.v.span));
+    return vkf__emit_attention(work, &widened);
 }
 
 double vkf__visible_keys(uint32_t q_len, uint32_t k_len, uint32_t causal, int32_t causal_offset, uint32_t window)

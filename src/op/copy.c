@@ -1,6 +1,11 @@
 // The emitters of strided copies and of the mean over heads, and their operators' rows.
 #include "op/copy.h"
 
+#include <string.h>
+
+#include "base/blocks.h"
+#include "base/elements.h"
+#include "base/size.h"
 #include "op/cases.h"
 #include "op/execution.h"
 #include "op/flat.h"
@@ -28,7 +33,7 @@ vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args)
         .types = {args->x.dtype, args->out.dtype},
         .bindings = {{args->x, false}, {args->out, true}},
         .params = &params,
-        .count = {args->outer, args->rows, args->cols},
+        .count = {args->outer, args->rows, args->cols / vkf_dtype_block_elements(args->out.dtype)},
         .factors = 3,
         .out_count = &params.count,
     };
@@ -71,7 +76,8 @@ static vkf__account copy_account(const vkf__dispatched *dispatched)
 {
     const struct vkf_copy_params *p = dispatched->params;
     const vkf_dtype *types = dispatched->kernel->types;
-    vkf__account moved = vkf__account_elementwise(p->count, 1, types[0], types[1]);
+    const double elements = (double)p->count * vkf_dtype_block_elements(types[1]);
+    vkf__account moved = vkf__account_elementwise(elements, 1, types[0], types[1]);
     if (p->beta != 0.0f)
         moved.bytes_read += moved.bytes_written;
     return moved;
@@ -88,7 +94,7 @@ static bool copy_output(const vkf__dispatched *dispatched, vkf__extent *out_exte
         .counts = {1, plane > 0 ? p->count / plane : 0, p->rows, p->cols},
         .strides = {0, p->out_outer, p->out_row, 1},
     };
-    return true;
+    return !vkf__is_blocks(out_extent->dtype);
 }
 
 static vkf__account head_mean_account(const vkf__dispatched *dispatched)
@@ -109,9 +115,34 @@ static vkf_status emit_copy(vkf__work *work, const void *args)
     return vkf__emit_copy(work, args);
 }
 
+static void put_block(const vkf__execution *e, uint64_t from, uint64_t block)
+{
+    const vkf__host_operand *out = &e->operands[VKF_COPY_BINDING_OUT - 1];
+    float values[VKF_BLOCK];
+    for (uint32_t i = 0; i < VKF_BLOCK; i++)
+        values[i] = (float)vkf__load(e, VKF_COPY_BINDING_X, from + i);
+    if (out->bytes && block < out->size_bytes / VKF_Q8_BLOCK_BYTES)
+        vkf__blocks_from_f32(VKF_DTYPE_Q8, values, 1, out->bytes + block * VKF_Q8_BLOCK_BYTES);
+}
+
+static void copy_blocks(const vkf__execution *e)
+{
+    const struct vkf_copy_params *p = e->params;
+    for (uint64_t i = 0; i < p->count; i++) {
+        const uint64_t col = i * VKF_BLOCK % p->cols, row = i * VKF_BLOCK / p->cols % p->rows,
+                       outer = i * VKF_BLOCK / p->cols / p->rows;
+        put_block(e, p->x_first + outer * p->x_outer + row * p->x_row + col,
+                  (p->out_first + outer * p->out_outer + row * p->out_row + col) / VKF_BLOCK);
+    }
+}
+
 static vkf_status copy_reference(const vkf__execution *e)
 {
     const struct vkf_copy_params *p = e->params;
+    if (vkf__is_blocks(e->kernel->types[1])) {
+        copy_blocks(e);
+        return VKF_OK;
+    }
     for (uint64_t i = 0; i < p->count; i++) {
         const uint64_t col = i % p->cols, row = i / p->cols % p->rows, outer = i / p->cols / p->rows;
         const uint64_t from = p->x_first + outer * p->x_outer + row * p->x_row + col;
@@ -127,7 +158,8 @@ static vkf_status copy_reference(const vkf__execution *e)
 static vkf_status copy_cases(vkf__cases *c)
 {
     const vkf_dtype *types = c->variant->kernel->types;
-    const uint32_t cols = vkf__case_size(c, 13, 300), rows = vkf__case_size(c, 5, 20);
+    const uint32_t unit = vkf_dtype_block_elements(types[1]); // of whatever concerns out
+    const uint32_t cols = vkf__case_size(c, unit > 1 ? 3 : 13, 300 / unit) * unit, rows = vkf__case_size(c, 5, 20);
     vkf__copy_args args = {
         .label = "copy",
         .outer = vkf__case_size(c, 3, 3),
@@ -135,16 +167,18 @@ static vkf_status copy_cases(vkf__cases *c)
         .cols = cols,
         .x_first = vkf__case_pick(c, 0, 3),
         .x_row = cols + vkf__case_pick(c, 0, 3),
-        .out_first = vkf__case_pick(c, 1, 3),
-        .out_row = cols + vkf__case_pick(c, 2, 3),
-        .alpha = vkf__case_factor(c, 0.5f),
-        .beta = vkf__case_factor(c, -1.0f),
+        .out_first = vkf__case_pick(c, 1, 3) * unit,
+        .out_row = cols + vkf__case_pick(c, 2, 3) * unit,
+        .alpha = unit > 1 ? 1 : vkf__case_factor(c, 0.5f),
+        .beta = unit > 1 ? 0 : vkf__case_factor(c, -1.0f),
     };
     args.x_outer = vkf__case_flip(c, true) ? rows * args.x_row + vkf__case_pick(c, 0, 2) : 0;
-    args.out_outer = rows * args.out_row + vkf__case_pick(c, 0, 2);
-    args.x = vkf__case_floats(c, types[0], args.x_first + (uint64_t)args.outer * (rows * args.x_row + 1));
+    args.out_outer = rows * args.out_row + vkf__case_pick(c, 0, 2) * unit;
+    const uint64_t read = args.x_first + (uint64_t)args.outer * (rows * args.x_row + 1);
+    args.x = vkf__case_floats(c, types[0], vkf__align_u64(read, vkf_dtype_block_elements(types[0])));
     args.out = vkf__case_floats(c, types[1], args.out_first + (uint64_t)args.outer * args.out_outer);
-    vkf__case_extremes(c, &args.x);
+    if (unit == 1 && !vkf__is_blocks(types[0])) // which are of finite numbers
+        vkf__case_extremes(c, &args.x);
     return vkf__case_run(c, &args, vkf__case_exact(types[1]), "%g (%u, %u, %u) + %g in rows of %u", (double)args.alpha,
                          args.outer, rows, cols, (double)args.beta, args.out_row);
 }

@@ -4,6 +4,8 @@
 
 #include "op/operand.h"
 
+// x or out may be rows of q8, and the other f32. Where out is, alpha is 1, beta 0, and whatever counts elements of out
+// counts whole blocks.
 // On either side element (o, r, c) stands at first + o * outer + r * row + c. Strides are in elements; 0 broadcasts.
 typedef struct vkf__copy_args {
     const char *label;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/blocks.h"
+#include "base/elements.h"
 #include "base/half.h"
 
 // Elements of a type that is not in blocks have 1 << so many bytes: what vkf_dtype_size() says, for every element that
@@ -62,20 +63,22 @@ void vkf__element_set(vkf_dtype dtype, uint8_t *at, double value)
     }
 }
 
-static double q8_element(const vkf__host_operand *operand, uint64_t index)
+double vkf__value_at(vkf_dtype dtype, const uint8_t *bytes, uint64_t index)
 {
-    const uint64_t block = index / VKF_BLOCK * VKF_Q8_BLOCK_BYTES;
-    if (!operand->bytes || block + VKF_Q8_BLOCK_BYTES > operand->size_bytes)
-        return NAN;
-    const uint8_t *at = operand->bytes + block;
-    return vkf__element_value(VKF_DTYPE_F16, at) * (int8_t)at[VKF_BLOCK_HEAD_BYTES + index % VKF_BLOCK];
+    if (dtype != VKF_DTYPE_Q8)
+        return vkf__element_value(dtype, bytes + (index << size_shift(dtype)));
+    const uint8_t *block = bytes + index / VKF_BLOCK * VKF_Q8_BLOCK_BYTES;
+    return vkf__element_value(VKF_DTYPE_F16, block) * (int8_t)block[VKF_BLOCK_HEAD_BYTES + index % VKF_BLOCK];
 }
 
 double vkf__load(const vkf__execution *e, uint32_t binding, uint64_t index)
 {
-    const vkf_dtype dtype = e->operands[binding - 1].dtype;
+    const vkf__host_operand *operand = &e->operands[binding - 1];
+    const vkf_dtype dtype = operand->dtype;
     if (dtype == VKF_DTYPE_Q8)
-        return q8_element(&e->operands[binding - 1], index);
+        return operand->bytes && index < vkf__elements_in(dtype, operand->size_bytes)
+                   ? vkf__value_at(dtype, operand->bytes, index)
+                   : NAN;
     const uint8_t *at = element(e, binding, index, size_shift(dtype));
     return at ? vkf__element_value(dtype, at) : NAN;
 }

@@ -33,6 +33,8 @@ uint32_t vkf__load_word(const vkf__execution *e, uint32_t binding, uint64_t inde
 void vkf__store(const vkf__execution *e, uint32_t binding, uint64_t index, double value);
 void vkf__store_word(const vkf__execution *e, uint32_t binding, uint64_t index, uint32_t word);
 
+// Element `index` of what is stored from `bytes` on: also of rows of q8.
+double vkf__value_at(vkf_dtype dtype, const uint8_t *bytes, uint64_t index);
 // A stored element of a type that is not in blocks.
 double vkf__element_value(vkf_dtype dtype, const uint8_t *at);
 void vkf__element_set(vkf_dtype dtype, uint8_t *at, double value);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/operators.h"
 
@@ -77,12 +78,12 @@ static vkf_status expect(vkf__fixture *fixture, const vkf__case *c, vkf__host_ru
 // What an expected value is taken to be at least, when the tolerance is found.
 static double least_of(const vkf__fixture *fixture, const vkf__case *c, const vkf__written *written)
 {
-    const size_t size = vkf_dtype_size(written->dtype), count = written->size_bytes / size;
     const uint8_t *reference = fixture->expected + written->offset_bytes;
     const uint8_t *before = fixture->cases.image + written->offset_bytes;
     double largest = c->least;
     if (!c->by_largest)
         return c->least > 0 ? c->least : 1;
+    const size_t size = vkf_dtype_size(written->dtype), count = written->size_bytes / size; // of none in blocks
     for (size_t i = 0; i < count; i++) {
         const double value = fabs(vkf__element_value(written->dtype, reference + i * size));
         if (isfinite(value) && value > largest && memcmp(reference + i * size, before + i * size, size) != 0)
@@ -95,13 +96,13 @@ static double least_of(const vkf__fixture *fixture, const vkf__case *c, const vk
 static bool compare_written(vkf__fixture *fixture, const trial *t, const vkf__written *written)
 {
     char what[128];
-    const size_t size = vkf_dtype_size(written->dtype), count = written->size_bytes / size;
+    const size_t count = vkf__elements_in(written->dtype, written->size_bytes);
     uint8_t *got = t->got + written->offset_bytes;
     const uint8_t *reference = fixture->expected + written->offset_bytes;
     const double least = least_of(fixture, t->c, written);
     for (size_t i = 0; i < count; i++) {
-        const double actual = vkf__element_value(written->dtype, got + i * size);
-        const double expected = vkf__element_value(written->dtype, reference + i * size);
+        const double actual = vkf__value_at(written->dtype, got, i);
+        const double expected = vkf__value_at(written->dtype, reference, i);
         if (!is_close(t->c, least, actual, expected)) {
             (void)snprintf(what, sizeof what, "element %zu of %zu is %.9g, expected %.9g", i, count, actual, expected);
             condemn(fixture, VKF_VERDICT_WRONG, t->c->shape, what);

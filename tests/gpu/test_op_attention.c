@@ -272,6 +272,7 @@ static const vkf_test_sdpa_case BLOCK_KEYS[] = {
     {SIZES(1, 8, 2, 1, 517, 128, 0), BLOCKS, .causal = VKF_CAUSAL_BOTTOM_RIGHT},
     {SIZES(1, 2, 0, 3, 700, 160, 0), BLOCKS, .form = {.sunk = true}, .scale = -0.5f},
     {SIZES(1, 2, 1, 5, 40, 32, 256), BLOCKS},
+    {SIZES(1, 2, 1, 5, 40, 288, 32), BLOCKS}, // wider than kernels take
 };
 
 static void test_attention_block_keys(void **state)

@@ -260,6 +260,8 @@ ERRORS = (
           "return unpackHalf2x16(word >> ((i >> 5 & 1u) << 4)).x;", "return unpackHalf2x16(word).x;", CASES),
     Error("elements of blocks begin with a whole word", "shaders/include/q8_rows.glsl",
           "? next : word >> 16 | next << 16;", "? next : word;", CASES),
+    Error("an even block overwrites the scale of the next", "shaders/flat/copy_blocks.comp",
+          "odd ? 0x0000ffffu : 0xffff0000u", "odd ? 0x0000ffffu : 0u", CASES),
     Error("fresh keys of later queries are not kept", "shaders/include/fresh_keys.glsl",
           "bool kept = w.first_row == 0 && ", "bool kept = w.first_row == 0 && first + slot() == p.fresh_first && ",
           CASES),
