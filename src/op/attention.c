@@ -221,17 +221,6 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     return emit_reduce(work, args, &parts, &d);
 }
 
-// Puts elements in the place of blocks.
-static vkf_status widen(vkf__work *work, const char *label, vkf__span *inout_heads)
-{
-    const uint64_t count = vkf__elements_in(inout_heads->dtype, inout_heads->size_bytes);
-    vkf__span widened;
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &widened));
-    const vkf__copy_args copy = vkf__copy_all(label, *inout_heads, widened, (uint32_t)count);
-    *inout_heads = widened;
-    return vkf__emit_copy(work, &copy);
-}
-
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
 {
     bool fused = !vkf__present(&args->weights);
@@ -241,8 +230,8 @@ vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
     if (fused || !vkf__is_blocks(args->k.span.dtype))
         return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
     // Products take no blocks in rows.
-    VKF_RETURN_IF_ERROR(widen(work, "key", &widened.k.span));
-    VKF_RETURN_IF_ERROR(widen(work, "value", &widened.v.span));
+    VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "key", &widened.k.span));
+    VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "value", &widened.v.span));
     return vkf__emit_attention(work, &widened);
 }
 

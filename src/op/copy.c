@@ -40,6 +40,16 @@ vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args)
     return vkf__emit_flat(work, &flat);
 }
 
+vkf_status vkf__emit_widened(vkf__work *work, const char *label, vkf__span *inout_span)
+{
+    const uint64_t count = vkf__elements_in(inout_span->dtype, inout_span->size_bytes);
+    vkf__span widened;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &widened));
+    const vkf__copy_args copy = vkf__copy_all(label, *inout_span, widened, (uint32_t)count);
+    *inout_span = widened;
+    return vkf__emit_copy(work, &copy);
+}
+
 vkf_status vkf__emit_zeros(vkf__work *work, const char *label, const vkf__span *out, uint32_t outer, uint32_t rows,
                            uint32_t cols)
 {

@@ -22,6 +22,8 @@ static inline vkf__copy_args vkf__copy_all(const char *label, vkf__span x, vkf__
 {
     return (vkf__copy_args){.label = label, .x = x, .out = out, .outer = 1, .rows = 1, .cols = count, .alpha = 1.0f};
 }
+// Puts a copy in f32, which lies as it does, in the place of an operand.
+VKF_MUST_CHECK vkf_status vkf__emit_widened(vkf__work *work, const char *label, vkf__span *inout_span);
 // Fills (outer, rows, cols) with zeros.
 VKF_MUST_CHECK vkf_status vkf__emit_zeros(vkf__work *work, const char *label, const vkf__span *out, uint32_t outer,
                                           uint32_t rows, uint32_t cols);

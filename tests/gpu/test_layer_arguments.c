@@ -237,7 +237,7 @@ static const vkf_test_plant ATTENTION_PLANTS[] = {
     VKF_PLANT(vkf_attention_desc, mask.kind, VKF_MASK_LENGTHS), // for keys alone
     VKF_PLANT(vkf_attention_desc, mask.key_kind, VKF_MASK_KIND_COUNT),
     VKF_PLANT(vkf_attention_desc, mask.causal, VKF_CAUSAL_COUNT),
-    VKF_PLANT(vkf_attention_desc, mask.per_head, 1),                // unlike the port
+    VKF_PLANT(vkf_attention_desc, mask.per_head, 1), // unlike the port
     VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_MINUS_ONE_BITS),
     VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_NAN_BITS),
     VKF_PLANT(vkf_attention_desc, mask.soft_cap, VKF_TEST_INFINITY_BITS),
@@ -364,7 +364,7 @@ static const vkf_test_plant LAYER_PLANTS[] = {
     VKF_PLANT(vkf_transformer_layer_desc, cross_mask.soft_cap, VKF_TEST_MINUS_ONE_BITS),
     VKF_PLANT(vkf_transformer_layer_desc, cross_mask.causal, VKF_CAUSAL_COUNT),
     VKF_PLANT(vkf_transformer_layer_desc, cross_mask.causal, VKF_CAUSAL_LENGTHS), // without lengths
-    VKF_PLANT(vkf_transformer_layer_desc, self.bias_k.rank, 3), // for attention alone
+    VKF_PLANT(vkf_transformer_layer_desc, self.bias_k.rank, 3),                   // for attention alone
     VKF_PLANT(vkf_transformer_layer_desc, feed_forward.weight1.rank, 0),
     VKF_PLANT(vkf_transformer_layer_desc, norm1.weight.dtype, VKF_DTYPE_F16), // unlike the others
 };

@@ -49,6 +49,8 @@ static void test_grad_of_biases(void **state)
         {VKF_TEST_GRAD_SIZES(2, 4, 4, 65, 67, 8, 12), .causal = true, .causal_offset = -3, .accumulate = true,
          .heads_inside = true},
         {VKF_TEST_GRAD_SIZES(2500, 2, 1, 2, 3, 8, 12), .causal = true},
+        {VKF_TEST_GRAD_SIZES(2, 4, 2, 33, 65, 8, 12), .causal = true, .bfloats = true},
+        {VKF_TEST_GRAD_SIZES(1, 3, 1, 5, 7, 9, 5), .heads_inside = true, .accumulate = true, .bfloats = true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         vkf_test_grad_case c = cases[i];

@@ -31,12 +31,18 @@ uint32_t vkf_test_grad_width(const vkf_test_grad_case *c, int kind)
     return kind == VKF_TEST_VALUE ? c->v_dim : c->dim;
 }
 
+static vkf_test_operand *make_of(vkf_test_ops *ops, const vkf_test_grad_case *c, vkf_dtype dtype, uint32_t heads,
+                                 uint32_t length, uint32_t width)
+{
+    if (c->heads_inside)
+        return vkf_test_normal(ops, dtype, 0, 1, SHAPE(c->batch, length, heads, width));
+    return vkf_test_normal(ops, dtype, 0, 1, SHAPE(c->batch, heads, length, width));
+}
+
 static vkf_test_operand *make(vkf_test_ops *ops, const vkf_test_grad_case *c, uint32_t heads, uint32_t length,
                               uint32_t width)
 {
-    if (c->heads_inside)
-        return vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(c->batch, length, heads, width));
-    return vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(c->batch, heads, length, width));
+    return make_of(ops, c, VKF_DTYPE_F32, heads, length, width);
 }
 
 // Gradients begin as random numbers where they are added to, and else as NaN, which must not be read.
@@ -91,8 +97,10 @@ static vkf__span on_device(const vkf_test_operand *operand)
 
 static vkf__span on_host(const vkf_test_operand *operand)
 {
-    return operand ? vkf_hand_operand(operand->tensor.dtype, vkf_test_content_of(operand), operand->count)
-                   : (vkf__span){0};
+    if (!operand)
+        return (vkf__span){0};
+    const vkf_dtype dtype = operand->tensor.dtype == VKF_DTYPE_BF16 ? VKF_DTYPE_F32 : operand->tensor.dtype;
+    return vkf_hand_operand(dtype, vkf_test_content_of(operand), operand->count);
 }
 
 static vkf__heads_span heads_span(vkf__span span, vkf_ref_layout layout)
@@ -190,7 +198,8 @@ vkf_test_grad_operands vkf_test_grad_make(vkf_test_ops *ops, const vkf_test_grad
 {
     vkf_test_grad_operands o = {0};
     for (int kind = 0; kind < VKF_TEST_KINDS; kind++) {
-        o.x[kind] = make(ops, c, vkf_test_grad_heads(c, kind), length_of(c, kind), vkf_test_grad_width(c, kind));
+        o.x[kind] = make_of(ops, c, c->bfloats && kind != VKF_TEST_QUERY ? VKF_DTYPE_BF16 : VKF_DTYPE_F32,
+                            vkf_test_grad_heads(c, kind), length_of(c, kind), vkf_test_grad_width(c, kind));
         o.grad[kind] = make_grad(ops, c, kind);
     }
     o.out = make(ops, c, c->heads, c->q_len, c->v_dim);

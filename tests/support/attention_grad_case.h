@@ -23,6 +23,7 @@ typedef struct vkf_test_grad_case {
     bool accumulate;
     bool attends; // the forward pass is the device's, too
     bool biased;  // the gradient of a bias of scores is wanted, too
+    bool bfloats; // keys and values are bf16; not with `attends`
 } vkf_test_grad_case;
 
 // In the order of the kinds of rows.

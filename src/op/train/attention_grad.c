@@ -476,14 +476,19 @@ static vkf_status emit_sinks(vkf__work *work, const vkf__attention_grad_args *ar
 
 vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args)
 {
-    subject of = {.forward = &args->forward, .dropout = &args->dropout};
+    vkf__attention_grad_args full = *args;
+    subject of = {.forward = &full.forward, .dropout = &args->dropout};
+    if (full.forward.k.span.dtype == VKF_DTYPE_BF16) {
+        VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "key", &full.forward.k.span));
+        VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "value", &full.forward.v.span));
+    }
     VKF_RETURN_IF_ERROR(make_room(work, args->label, of.forward, &of.rows));
     const vkf__span sums = row_stats(&of.rows);
     if (vkf__present(&args->row_stats))
         VKF_RETURN_IF_ERROR(copy_row_stats(work, of.forward, &args->row_stats, &sums));
     for (uint64_t i = 0; i < of.rows.parts; i++) {
         take_part(&of, i);
-        VKF_RETURN_IF_ERROR(emit_part(work, args, &of, i == 0));
+        VKF_RETURN_IF_ERROR(emit_part(work, &full, &of, i == 0));
     }
     return emit_sinks(work, args, &of.rows);
 }

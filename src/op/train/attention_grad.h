@@ -51,8 +51,9 @@ typedef struct vkf__attention_grad_args {
     bool accumulate_q, accumulate_k, accumulate_v, accumulate_bias, accumulate_sinks;
 } vkf__attention_grad_args;
 
-// Everything is f32. Takes heads of up to 256 elements. Statuses: UNSUPPORTED for wider ones; TOO_LARGE where q, k, v
-// and dout together have more than 2^32 - 1 elements, or of one head more bytes than one operand.
+// Everything is f32, but for keys and values, which may be bf16. Takes heads of up to 256 elements. Statuses:
+// UNSUPPORTED for wider ones; TOO_LARGE where q, k, v and dout together have more than 2^32 - 1 elements, or of one
+// head more bytes than one operand.
 VKF_MUST_CHECK vkf_status vkf__emit_attention_grad(vkf__work *work, const vkf__attention_grad_args *args);
 
 #endif
