@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 import vkformer
-from vkformer import layer, tensor
+from vkformer import context, layer, tensor
 
 TESTS = pathlib.Path(sys.argv[1])
 PRETRAINED = TESTS / "pretrained"
@@ -19,6 +19,8 @@ WRONG = "VKF_ERROR_INVALID_ARGUMENT"
 SEED = int(os.environ.get("VKF_TEST_SEED", "1"))
 SENTENCE = "A cat sat there."
 NEW = 12  # tokens that expected.jsonl has at most
+if "VKF_TEST_DEVICE" in os.environ:  # of what is given no context
+    context._default[os.getpid()] = vkformer.Context(os.environ["VKF_TEST_DEVICE"])
 
 
 def read_safetensors(path):
