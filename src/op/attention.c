@@ -221,18 +221,23 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     return emit_reduce(work, args, &parts, &d);
 }
 
-vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
+// Products take no blocks in rows.
+static vkf_status emit_widened(vkf__work *work, const vkf__attention_args *args)
 {
-    bool fused = !vkf__present(&args->weights);
     vkf__attention_args widened = *args;
-    if (fused)
-        VKF_RETURN_IF_ERROR(fused_available(work, args, &fused));
-    if (fused || !vkf__is_blocks(args->k.span.dtype))
-        return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
-    // Products take no blocks in rows.
     VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "key", &widened.k.span));
     VKF_RETURN_IF_ERROR(vkf__emit_widened(work, "value", &widened.v.span));
     return vkf__emit_attention(work, &widened);
+}
+
+vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
+{
+    bool fused = !vkf__present(&args->weights);
+    if (fused)
+        VKF_RETURN_IF_ERROR(fused_available(work, args, &fused));
+    if (fused)
+        return emit_fused(work, args);
+    return vkf__is_blocks(args->k.span.dtype) ? emit_widened(work, args) : vkf__emit_unfused_attention(work, args);
 }
 
 double vkf__visible_keys(uint32_t q_len, uint32_t k_len, uint32_t causal, int32_t causal_offset, uint32_t window)

@@ -378,7 +378,7 @@ ERRORS = (
           ("model.versions.reference",)),
     Error("a mask with too few heads or rows is taken", "src/api/mask_check.c",
           "if (size != 1 && size != sizes[i])", "if (size != 1 && size > sizes[i])",
-          ("gpu.op_arguments.lavapipe.full",)),
+          ("gpu.op_attention_arguments.lavapipe.full",)),
     Error("an input that begins before the output may reach into it", "src/api/check.c",
           "tensor_end(in) <= tensor_begin(out) ||", "tensor_begin(in) <= tensor_begin(out) ||",
           ("gpu.op_arguments.lavapipe.full",)),
